@@ -1,0 +1,134 @@
+/*
+ * base/arena.c - arenas are lists of blocks, each at least as large as asked.
+ *
+ * Small arenas stay small: the first block has 4 KiB, later ones double up to
+ * 1 MiB. Something larger than a block gets one of its own.
+ */
+#include "base/arena.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FIRST_BLOCK = 4096, LARGEST_BLOCK = 1 << 20, ALIGN = 16 };
+
+struct arena_block {
+	struct arena_block *before;
+	size_t size, used;
+	_Alignas(ALIGN) char bytes[];
+};
+
+static void no_memory(size_t n)
+{
+	fprintf(stderr, "fathom: memory: %zu bytes are not to be had\n", n);
+	exit(1);
+}
+
+void *block_take(size_t n)
+{
+	void *p = malloc(n ? n : 1);
+
+	if (!p)
+		no_memory(n);
+	return p;
+}
+
+void *block_grow(void *block, size_t n)
+{
+	void *p = realloc(block, n ? n : 1);
+
+	if (!p)
+		no_memory(n);
+	return p;
+}
+
+void block_end(void *block)
+{
+	free(block);
+}
+
+void *arena_take(struct arena *a, size_t n)
+{
+	struct arena_block *b = a->last;
+	char *p;
+
+	if (n > SIZE_MAX - sizeof(*b) - ALIGN)
+		no_memory(n);
+	n = (n + ALIGN - 1) & ~(size_t)(ALIGN - 1);
+	if (!b || b->size - b->used < n) {
+		size_t size = b ? b->size * 2 : FIRST_BLOCK;
+
+		if (size > LARGEST_BLOCK)
+			size = LARGEST_BLOCK;
+		if (size < n)
+			size = n;
+		b = calloc(1, sizeof(*b) + size);
+		if (!b)
+			no_memory(size);
+		b->size = size;
+		b->before = a->last;
+		a->last = b;
+	}
+	p = b->bytes + b->used;
+	b->used += n;
+	return p;
+}
+
+void *arena_take_array(struct arena *a, size_t n, size_t size)
+{
+	size_t bytes;
+
+	if (__builtin_mul_overflow(n, size, &bytes))
+		no_memory(SIZE_MAX);
+	return arena_take(a, bytes);
+}
+
+char *arena_copy(struct arena *a, const char *p, size_t n)
+{
+	char *copy = arena_take(a, n + 1);
+
+	if (n)
+		memcpy(copy, p, n);
+	return copy;
+}
+
+char *arena_print(struct arena *a, const char *format, ...)
+{
+	va_list args;
+	char *text;
+	int n;
+
+	va_start(args, format);
+	n = vsnprintf(NULL, 0, format, args);
+	va_end(args);
+	text = arena_take(a, (size_t)n + 1);
+	va_start(args, format);
+	vsnprintf(text, (size_t)n + 1, format, args);
+	va_end(args);
+	return text;
+}
+
+struct arena_mark arena_mark(const struct arena *a)
+{
+	return (struct arena_mark){ a->last, a->last ? a->last->used : 0 };
+}
+
+void arena_reset(struct arena *a, struct arena_mark mark)
+{
+	while (a->last != mark.block) {
+		struct arena_block *b = a->last;
+
+		a->last = b->before;
+		free(b);
+	}
+	if (a->last) {
+		memset(a->last->bytes + mark.used, 0, a->last->used - mark.used);
+		a->last->used = mark.used;
+	}
+}
+
+void arena_end(struct arena *a)
+{
+	arena_reset(a, (struct arena_mark){ NULL, 0 });
+}
