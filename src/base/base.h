@@ -7,7 +7,7 @@
 
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 #define MUST_CHECK __attribute__((warn_unused_result))
-#define PRINTF(format, first) __attribute__((format(printf, format, first)))
+#define PRINTF(text, first) __attribute__((__format__(__printf__, text, first)))
 
 /* Bytes that somebody else owns. */
 struct span {
