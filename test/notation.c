@@ -1,0 +1,1 @@
+/* test/notation.c - see test.h. */
