@@ -29,10 +29,11 @@ struct report {
 	const char *title;    /* CUDA GPU Kernel Summary */
 	const char *question; /* which kernels are worth optimising first? */
 	const char *args;     /* ":base|:mangled", or NULL */
-	const char *missing;  /* "CUDA kernel data", for SKIPPED */
+	const char *missing;  /* "GPU memory data", for SKIPPED; NULL for the words of the table */
 	const char *const *aliases; /* other names, ended by NULL; or NULL */
 	const struct need *needs;   /* data that must be recorded, first; then what else is read */
 	size_t n_needs, n_required; /* the first n_required of needs must have a recorded table */
+	bool any_will_do;           /* one of these is enough */
 	const struct sheet_column *columns;
 	size_t n_columns;
 	const void *spec;           /* the engine's specification, or NULL */
@@ -46,12 +47,30 @@ extern const size_t n_reports;
 /* By name or alias; NULL when there is none. */
 const struct report *report_find(const char *name);
 
+/*
+ * Reports of Nsight Systems about what the store has no data for: they are
+ * known words, and the answer is SKIPPED. What is missing, or NULL.
+ */
+const char *report_unserved(const char *name);
+
+/* Names that `stats` prints when none is given, in order, ended by NULL. */
+extern const char *const report_defaults[];
+
+/* Check the words after the colons against what the report takes. */
+bool report_check_args(const struct report *report, const struct report_args *args, struct err *err) MUST_CHECK;
+
 enum report_outcome {
 	REPORT_DONE,
 	REPORT_SKIPPED, /* a required table is absent */
 	REPORT_EMPTY,   /* ran, and no row qualified */
 };
 
-/* Ask the trace for what the report needs and run it. False when the file is damaged. */
+/*
+ * Ask the trace for what the report needs and run it. The sheet's arena is the
+ * caller's; columns and rows are set here, sorted and cut as the arguments say.
+ * False when the file is damaged. *missing, if wanted, says what a skipped
+ * report had needed: "CUDA kernel data".
+ */
 bool report_run(struct trace *trace, const struct report *report, const struct report_args *args,
-		struct sheet *out, enum report_outcome *outcome, struct err *err) MUST_CHECK;
+		struct sheet *out, enum report_outcome *outcome, const char **missing, struct err *err)
+	MUST_CHECK;
