@@ -104,3 +104,19 @@ const char *test_read(const char *path, size_t *n);
  * cannot be understood.
  */
 struct trace *trace_of(const char *text);
+
+/*
+ * What a report says about a trace as text, in csv: EXPECT_REPORT(cuda_gpu_kern_sum,
+ * two_streams, "Time (%),...\n"). The report's name may have arguments when it is
+ * written as text: EXPECT_REPORT_OF("cuda_gpu_kern_sum:base", ...). A report that
+ * is skipped says "SKIPPED: " and what is missing; an empty one says "".
+ */
+#define EXPECT_REPORT(report, trace, csv) EXPECT_REPORT_OF(#report, trace, csv)
+#define EXPECT_REPORT_OF(words, trace, csv) EXPECT_REPORT_IN(words, trace, INT64_MIN, INT64_MAX, csv)
+
+/* The same in a window of time. */
+#define EXPECT_REPORT_IN(words, trace, from_ns, to_ns, csv)                                        \
+	test_report(__FILE__, __LINE__, words, trace, from_ns, to_ns, csv)
+
+void test_report(const char *file, int line, const char *words, const char *trace, int64_t from_ns, int64_t to_ns,
+		 const char *csv);
