@@ -19,6 +19,7 @@
 struct import_options {
 	int32_t rank; /* NULL_i32 when not said */
 	int jobs;     /* threads to use; 0 is as many as there are processors */
+	int place;    /* set by import_into: 1 for the first of several inputs; 0 alone */
 };
 
 struct source;
@@ -47,6 +48,13 @@ uint64_t source_size(const struct source *source);    /* stored bytes; 0 if not 
 bool source_is_compressed(const struct source *source);
 const struct import_options *source_options(const struct source *source);
 const struct ui *source_ui(const struct source *source);
+
+/*
+ * Rank of the source, or NULL: as the user says, else as the file itself tells
+ * (NULL if it does not), else by its name (rank3, rank_3, .r3.), else by its
+ * place among several inputs.
+ */
+int32_t source_rank(const struct source *source, int32_t told);
 
 /* Tell how far the reading is; source_read does it by itself. */
 void source_progress(struct source *source, const char *what, uint64_t done, uint64_t total);
