@@ -11,6 +11,8 @@
 #include "base/arena.h"
 #include "base/base.h"
 
+struct text;
+
 enum unit {
 	UNIT_TEXT,
 	UNIT_COUNT,   /* integer with thousands separators in column format */
@@ -50,6 +52,10 @@ struct sheet {
 	size_t n_rows, room;
 	const char *heading; /* lines to print before the table, or NULL */
 	const char *footer;  /* lines to print after it, or NULL */
+
+	/* Another tool's own look of these rows, for the column format; or NULL. */
+	void (*print)(const struct sheet *sheet, struct text *out);
+	const void *print_with; /* what print needs and no cell holds */
 };
 
 /* Append a row of NULL cells and return it; valid until the next one. */
