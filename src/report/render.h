@@ -29,7 +29,7 @@ struct render_options {
 	bool no_limit;        /* nolimit: columns wider than 100 characters */
 	bool no_format;       /* nofmt: no thousands separators */
 	bool escape;          /* esc: \t instead of dropping a tab */
-	int widths[RENDER_MAX_WIDTHS]; /* of columns, the last one repeats; see below */
+	int widths[RENDER_MAX_WIDTHS]; /* of the first columns; the others adjust */
 	size_t n_widths;
 };
 

@@ -61,6 +61,15 @@ struct sheet {
 /* Append a row of NULL cells and return it; valid until the next one. */
 struct cell *sheet_add_row(struct sheet *sheet);
 
+/* Make room for so many more rows at once. */
+void sheet_reserve(struct sheet *sheet, size_t n_rows);
+
+/* Number of the column with that name or title, SIZE_MAX when there is none. */
+size_t sheet_find_column(const struct sheet *sheet, const char *name);
+
+/* Sort rows by a column and keep the order of equals; NULL comes last. */
+void sheet_sort(struct sheet *sheet, size_t column, bool descending);
+
 static inline struct cell cell_integer(int64_t v) { return (struct cell){ CELL_INTEGER, { .integer = v } }; }
 static inline struct cell cell_double(double v) { return (struct cell){ CELL_DOUBLE, { .number = v } }; }
 static inline struct cell cell_text(const char *v)
