@@ -224,6 +224,125 @@ void os_discard(struct os_draft *draft)
 	*draft = (struct os_draft){ .fd = -1 };
 }
 
+static char *temporary_path(const char *folder)
+{
+	size_t n = strlen(folder) + 64;
+	char *path = block_take(n);
+
+	snprintf(path, n, "%s/fathom-%d-%llx.part", folder, (int)getpid(), (unsigned long long)os_now_ns());
+	return path;
+}
+
+bool os_temporary(const char *folder, struct os_temporary *out, struct err *err)
+{
+	if (!folder || !*folder)
+		folder = "/tmp";
+	*out = (struct os_temporary){ .fd = -1 };
+#ifdef O_TMPFILE
+	out->fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+#endif
+	/* Not every file system can make a file without a name. */
+	for (int i = 0; out->fd < 0 && i < 100; i++) {
+		char *path = temporary_path(folder);
+
+		out->fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+		if (out->fd >= 0)
+			out->path = path;
+		else
+			block_end(path);
+		if (out->fd < 0 && errno != EEXIST)
+			break;
+	}
+	if (out->fd < 0)
+		return fail(err, "%s: %s", folder, strerror(errno));
+	out->folder = strcpy(block_take(strlen(folder) + 1), folder);
+	return true;
+}
+
+bool os_temporary_write(struct os_temporary *file, const void *p, size_t n, struct err *err)
+{
+	const char *at = p;
+
+	while (n > 0) {
+		ssize_t r = write(file->fd, at, n);
+
+		if (r < 0 && errno == EINTR)
+			continue;
+		if (r < 0)
+			return fail(err, "%s: %s after %llu bytes of a temporary file", file->folder,
+				    strerror(errno), (unsigned long long)file->n);
+		at += r;
+		n -= (size_t)r;
+		file->n += (uint64_t)r;
+	}
+	return true;
+}
+
+bool os_temporary_name(struct os_temporary *file, struct err *err)
+{
+	char proc[64];
+
+	snprintf(proc, sizeof(proc), "/proc/self/fd/%d", file->fd);
+	for (int i = 0; !file->path && i < 100; i++) {
+		char *path = temporary_path(file->folder);
+
+		if (linkat(AT_FDCWD, proc, AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0) {
+			file->path = path;
+			break;
+		}
+		block_end(path);
+		if (errno != EEXIST)
+			break;
+	}
+	return file->path ? true : fail(err, "%s: %s", file->folder, strerror(errno));
+}
+
+void os_temporary_hide(struct os_temporary *file)
+{
+	if (file->path)
+		unlink(file->path);
+	block_end(file->path);
+	file->path = NULL;
+}
+
+void os_temporary_end(struct os_temporary *file)
+{
+	os_temporary_hide(file);
+	if (file->fd >= 0)
+		close(file->fd);
+	block_end(file->folder);
+	*file = (struct os_temporary){ .fd = -1 };
+}
+
+bool os_temporary_folder(const char *parent, char *path, size_t size, struct err *err)
+{
+	int n = snprintf(path, size, "%s/fathom-XXXXXX", parent && *parent ? parent : "/tmp");
+
+	if (n < 0 || (size_t)n >= size)
+		return fail(err, "%.200s: the path is too long", parent);
+	return mkdtemp(path) ? true : fail(err, "%s: %s", path, strerror(errno));
+}
+
+void os_remove(const char *path)
+{
+	if (unlink(path) != 0)
+		rmdir(path);
+}
+
+uint64_t os_file_size(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0;
+}
+
+int64_t os_modified_ns(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 ? (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec : 0;
+}
+
 bool os_exists(const char *path)
 {
 	struct stat st;

@@ -52,7 +52,34 @@ bool os_write(struct os_draft *draft, const void *p, size_t n, struct err *err) 
 bool os_commit(struct os_draft *draft, bool replace, struct err *err) MUST_CHECK;
 void os_discard(struct os_draft *draft);
 
+/*
+ * A file for what does not fit in memory. It has no name, so that nothing is
+ * left when the process is ended, until os_temporary_name gives it one for a
+ * library that opens files itself; os_temporary_hide takes that away again.
+ * folder NULL is /tmp.
+ */
+struct os_temporary {
+	int fd;
+	uint64_t n;    /* bytes written so far */
+	char *path;    /* NULL while it has none */
+	char *folder;
+};
+
+bool os_temporary(const char *folder, struct os_temporary *out, struct err *err) MUST_CHECK;
+bool os_temporary_write(struct os_temporary *file, const void *p, size_t n, struct err *err) MUST_CHECK;
+bool os_temporary_name(struct os_temporary *file, struct err *err) MUST_CHECK;
+void os_temporary_hide(struct os_temporary *file);
+void os_temporary_end(struct os_temporary *file);
+
+/* Make a folder of our own, for files that another program is to write. */
+bool os_temporary_folder(const char *parent, char *path, size_t size, struct err *err) MUST_CHECK;
+
+/* Remove a file or an empty folder, if it is there. */
+void os_remove(const char *path);
+
 bool os_exists(const char *path);
+uint64_t os_file_size(const char *path);       /* 0 if there is none */
+int64_t os_modified_ns(const char *path);      /* since 1970; 0 if there is none */
 bool os_is_folder(const char *path);
 
 /*
