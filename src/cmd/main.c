@@ -1,5 +1,115 @@
-/* cmd/main.c - argv in, exit status out. */
-int main(void)
+/*
+ * cmd/main.c - argv in, exit status out.
+ *
+ * Finds the command, reads its options, runs it. The only place that prints an
+ * error and chooses the exit status.
+ */
+#include "cmd/command.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/os.h"
+#include "base/text.h"
+
+#define COMMANDS(_) _(stats) _(info) _(import) _(help)
+
+#define DECLARE(name) extern const struct command command_##name;
+#define POINTER(name) &command_##name,
+COMMANDS(DECLARE)
+const struct command *const commands[] = { COMMANDS(POINTER) };
+const size_t n_commands = ARRAY_LEN(commands);
+
+const char *const program_version = "fathom " VERSION;
+
+enum status wrong(const struct call *call, const char *format, ...)
 {
-	return 2;
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(call->err->text, sizeof(call->err->text), format, args);
+	va_end(args);
+	return STATUS_WRONG;
+}
+
+enum status failed(const struct call *call, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(call->err->text, sizeof(call->err->text), format, args);
+	va_end(args);
+	return STATUS_FAILED;
+}
+
+const struct command *command_find(const char *name)
+{
+	for (size_t i = 0; i < n_commands; i++)
+		if (strcmp(commands[i]->name, name) == 0)
+			return commands[i];
+	return NULL;
+}
+
+static enum status run_command(const struct command *command, char **argv, struct call *call)
+{
+	bool help = false;
+	struct text text = { 0 };
+
+	if (!options_read(command, argv, arena_take(call->arena, command->options_size + 1), call, &help))
+		return STATUS_WRONG;
+	if (help) {
+		help_command(command, &text);
+		fwrite(text.p, 1, text.n, stdout);
+		text_end(&text);
+		return STATUS_DONE;
+	}
+	if (call->n_operands > command->max_operands)
+		return wrong(call, "%s: %s: one %s too many", command->name,
+			     call->operands[command->max_operands], command->operand);
+	return command->run(call);
+}
+
+static enum status run(char **argv, struct call *call)
+{
+	const char *name = argv[0];
+
+	if (!name)
+		return wrong(call, "no command given (try fathom help)");
+	if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
+		name = "help";
+	if (strcmp(name, "--version") == 0 || strcmp(name, "-v") == 0) {
+		printf("%s\n", program_version);
+		return STATUS_DONE;
+	}
+
+	const struct command *command = command_find(name);
+	struct nearest nearest = { .word = name };
+
+	if (command)
+		return run_command(command, argv + 1, call);
+	for (size_t i = 0; i < n_commands; i++)
+		nearest_try(&nearest, commands[i]->name);
+	return wrong(call, "%s: no such command%s", name, nearest_hint(&nearest, "", call->arena));
+}
+
+int main(int argc, char **argv)
+{
+	struct arena arena = { 0 };
+	struct err err = { "" };
+	struct ui ui = ui_of_terminal();
+	struct call call = { .arena = &arena, .ui = &ui, .err = &err };
+	char *nothing[] = { NULL };
+
+	os_guard_mapped_files();
+
+	enum status status = run(argc > 0 ? argv + 1 : nothing, &call);
+
+	ui_clear(&ui);
+	if (fflush(stdout) != 0 || ferror(stdout))
+		status = failed(&call, "standard output: could not be written");
+	if (status != STATUS_DONE)
+		fprintf(stderr, "fathom: %s\n", err.text);
+	arena_end(&arena);
+	return status;
 }

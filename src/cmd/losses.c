@@ -1,0 +1,28 @@
+/*
+ * cmd/losses.c - tells what a trace lacks; every command that prints numbers
+ * of a trace calls it, so that no loss is silent.
+ */
+#include "cmd/command.h"
+#include "trace/trace.h"
+
+void note_losses(struct trace *trace, const struct ui *ui)
+{
+	static const struct need needs[] = { NEED(loss), NEED(source) };
+	const struct loss_table *loss = &trace->loss;
+	struct err err;
+
+	if (!trace_need(trace, needs, ARRAY_LEN(needs), &err)) {
+		ui_note(ui, "%s: what was lost is not known: %s", trace->path, err.text);
+		return;
+	}
+	for (size_t i = 0; i < loss->n; i++) {
+		const ref source = loss->source[i];
+		const char *name = source < trace->source.n ? trace_text(trace, trace->source.name[source]) : NULL;
+		const char *detail = trace_text(trace, loss->detail[i]);
+		const char *place = trace_text(trace, loss->place[i]), *kind = trace_text(trace, loss->kind[i]);
+
+		ui_note(ui, "%s: %s: %llu %s%s%s", name ? name : trace->path, place ? place : "somewhere",
+			(unsigned long long)loss->amount[i], kind ? kind : "lost", detail ? ", " : "",
+			detail ? detail : "");
+	}
+}

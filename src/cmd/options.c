@@ -1,0 +1,243 @@
+/*
+ * cmd/options.c - reads argv by a command's table of options.
+ *
+ * -r VALUE, -rVALUE, --report VALUE, --report=VALUE; letters without values may
+ * be joined; a lone "-" is an operand; after "--" everything is. A word that is
+ * not known is refused, and the nearest one named.
+ */
+#include "cmd/command.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct option help_option = { 'h', "help", OPTION_SWITCH, NULL, "print this help", 0 };
+
+/* Distance by insertions, deletions, changes and swaps of neighbours; words are short. */
+static size_t distance(const char *a, const char *b)
+{
+	enum { LONGEST = 48 };
+	const size_t n = strlen(a), m = strlen(b);
+	size_t rows[3][LONGEST + 1];
+
+	if (n > LONGEST || m > LONGEST)
+		return SIZE_MAX;
+	for (size_t j = 0; j <= m; j++)
+		rows[0][j] = j;
+	for (size_t i = 1; i <= n; i++) {
+		size_t *now = rows[i % 3];
+		const size_t *before = rows[(i + 2) % 3], *two_before = rows[(i + 1) % 3];
+
+		now[0] = i;
+		for (size_t j = 1; j <= m; j++) {
+			size_t best = before[j - 1] + (a[i - 1] != b[j - 1]);
+
+			if (before[j] + 1 < best)
+				best = before[j] + 1;
+			if (now[j - 1] + 1 < best)
+				best = now[j - 1] + 1;
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
+			    two_before[j - 2] + 1 < best)
+				best = two_before[j - 2] + 1;
+			now[j] = best;
+		}
+	}
+	return rows[n % 3][m];
+}
+
+void nearest_try(struct nearest *nearest, const char *candidate)
+{
+	const size_t d = distance(nearest->word, candidate);
+	const size_t n = strlen(nearest->word);
+	const size_t far = n < 4 ? 1 : n < 9 ? 2 : n / 4;
+
+	if (d > far || (nearest->best && d >= nearest->distance))
+		return;
+	nearest->best = candidate;
+	nearest->distance = d;
+}
+
+const char *nearest_hint(const struct nearest *nearest, const char *prefix, struct arena *arena)
+{
+	if (!nearest->best)
+		return "";
+	return arena_print(arena, " (did you mean %s%s?)", prefix, nearest->best);
+}
+
+void words_split(struct words *words, const char *text, char separator, struct arena *arena)
+{
+	size_t n = words->n + 1;
+
+	for (const char *p = text; *p; p++)
+		n += *p == separator;
+
+	const char **grown = arena_array(arena, const char *, n);
+
+	if (words->n)
+		memcpy(grown, words->word, words->n * sizeof(*grown));
+	words->word = grown;
+	for (;;) {
+		const char *end = text + strcspn(text, (char[]){ separator, 0 });
+
+		words->word[words->n++] = arena_copy(arena, text, end - text);
+		if (!*end)
+			return;
+		text = end + 1;
+	}
+}
+
+static bool takes_value(const struct option *o)
+{
+	return o->value && o->kind != OPTION_TOPIC && o->kind != OPTION_SWITCH;
+}
+
+static const struct option *find_name(const struct command *c, const char *name, size_t n)
+{
+	if (strlen(help_option.name) == n && memcmp(help_option.name, name, n) == 0)
+		return &help_option;
+	for (size_t i = 0; i < c->n_options; i++)
+		if (strlen(c->options[i].name) == n && memcmp(c->options[i].name, name, n) == 0)
+			return &c->options[i];
+	return NULL;
+}
+
+static const struct option *find_letter(const struct command *c, char letter)
+{
+	for (size_t i = 0; i < c->n_options; i++)
+		if (c->options[i].letter == letter)
+			return &c->options[i];
+	return letter == help_option.letter ? &help_option : NULL;
+}
+
+static bool is_truth(const char *word, bool *value)
+{
+	*value = word && strcmp(word, "true") == 0;
+	return *value || (word && strcmp(word, "false") == 0);
+}
+
+/* Put a value where the table says; a switch has the value NULL, "true" or "false". */
+static bool set(const struct command *c, const struct option *o, const char *value, void *options, struct call *call)
+{
+	char *at = (char *)options + o->at, *end;
+	struct number *number = (struct number *)at;
+	bool truth = true;
+
+	switch (o->kind) {
+	case OPTION_SWITCH:
+		if (value && !is_truth(value, &truth))
+			return fail(call->err, "%s: --%s is true or false, not %s", c->name, o->name, value);
+		*(bool *)at = truth;
+		break;
+	case OPTION_TEXT:
+	case OPTION_TOPIC:
+		*(const char **)at = value ? value : "";
+		break;
+	case OPTION_LIST:
+		words_split((struct words *)at, value, ',', call->arena);
+		break;
+	case OPTION_NUMBER:
+		errno = 0;
+		number->value = strtoll(value, &end, 10);
+		number->given = true;
+		if (errno || end == value || *end || number->value < 0)
+			return fail(call->err, "%s: --%s: %s is no number from 0 on", c->name, o->name, value);
+		break;
+	case OPTION_UNSERVED:
+		ui_note(call->ui, "%s: --%s changes nothing here", c->name, o->name);
+		break;
+	}
+	return true;
+}
+
+static bool refuse(const struct command *c, const char *name, size_t n, struct call *call)
+{
+	struct nearest nearest = { .word = arena_copy(call->arena, name, n) };
+
+	for (size_t i = 0; i < c->n_options; i++)
+		if (c->options[i].summary)
+			nearest_try(&nearest, c->options[i].name);
+	nearest_try(&nearest, help_option.name);
+	return fail(call->err, "%s: no option --%s%s", c->name, nearest.word,
+		    nearest_hint(&nearest, "--", call->arena));
+}
+
+static bool read_long(const struct command *c, char ***at, void *options, struct call *call, bool *help)
+{
+	const char *name = **at + 2, *equal = name + strcspn(name, "=");
+	const struct option *o = find_name(c, name, equal - name);
+	const char *value = *equal ? equal + 1 : NULL;
+	bool truth;
+
+	if (!o)
+		return refuse(c, name, equal - name, call);
+	if (o == &help_option) {
+		*help = true;
+		return true;
+	}
+	if (value && !o->value && o->kind != OPTION_SWITCH && o->kind != OPTION_UNSERVED)
+		return fail(call->err, "%s: --%s takes no value", c->name, o->name);
+	if (!value && takes_value(o)) {
+		value = *++*at;
+		if (!value)
+			return fail(call->err, "%s: --%s needs a value: %s", c->name, o->name, o->value);
+	} else if (!value && o->kind == OPTION_SWITCH && is_truth((*at)[1], &truth)) {
+		value = *++*at;
+	}
+	return set(c, o, value, options, call);
+}
+
+static bool read_letters(const struct command *c, char ***at, void *options, struct call *call, bool *help)
+{
+	bool truth;
+
+	for (const char *p = **at + 1; *p; p++) {
+		const struct option *o = find_letter(c, *p);
+		const char *value = NULL;
+
+		if (!o)
+			return fail(call->err, "%s: no option -%c", c->name, *p);
+		if (o == &help_option) {
+			*help = true;
+			continue;
+		}
+		if (takes_value(o)) {
+			value = p[1] ? p + 1 + (p[1] == '=') : *++*at;
+			if (!value)
+				return fail(call->err, "%s: -%c needs a value: %s", c->name, *p, o->value);
+			return set(c, o, value, options, call);
+		}
+		if (!p[1] && o->kind == OPTION_SWITCH && is_truth((*at)[1], &truth))
+			value = *++*at;
+		if (!set(c, o, value, options, call))
+			return false;
+		if (value)
+			return true;
+	}
+	return true;
+}
+
+bool options_read(const struct command *command, char **argv, void *options, struct call *call, bool *help)
+{
+	size_t n = 0;
+	bool only_operands = false;
+
+	while (argv[n])
+		n++;
+
+	const char **operands = arena_array(call->arena, const char *, n + 1);
+
+	call->operands = operands;
+	call->options = options;
+	for (; *argv; argv++) {
+		const char *word = *argv;
+
+		if (only_operands || word[0] != '-' || word[1] == '\0')
+			operands[call->n_operands++] = word;
+		else if (strcmp(word, "--") == 0)
+			only_operands = true;
+		else if (word[1] == '-' ? !read_long(command, &argv, options, call, help)
+					: !read_letters(command, &argv, options, call, help))
+			return false;
+	}
+	return true;
+}
