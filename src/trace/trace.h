@@ -145,6 +145,7 @@ struct strings {
 };
 
 struct trace_file;
+struct trace_constant;
 
 struct trace {
 	const char *path; /* as the user wrote it */
@@ -161,7 +162,9 @@ struct trace {
 #undef END
 	enum state column_state[N_TABLES][64]; /* by column number */
 	struct trace_file *file; /* NULL when built in memory */
-	void **blocks;           /* columns owned by a built trace */
+	const char *damage;      /* what an opened file has lost, one line to be noted; else NULL */
+	struct trace_constant *constants; /* arrays of one value, shared by columns */
+	void **blocks;           /* what is not mapped from the file */
 	size_t n_blocks;
 };
 
@@ -186,14 +189,30 @@ bool trace_is_file(struct span head);
 
 void trace_close(struct trace *trace);
 
+/* What is in an opened file beside its tables. */
+struct trace_file_info {
+	uint64_t bytes;
+	unsigned major, minor, schema; /* versions of the format and of the schema */
+	bool scanned;                  /* without a sound index: chunks were searched */
+	size_t n_chunks;               /* that are sound */
+	size_t n_missing;              /* that should be there and are not */
+	size_t n_unknown;              /* that a newer fathom may know */
+	uint64_t stored[N_TABLES], raw[N_TABLES]; /* bytes in the file, and inflated */
+	uint64_t strings_stored, strings_raw;
+};
+
+/* NULL for a trace that was built. Borrowed until trace_close. */
+const struct trace_file_info *trace_file_info(const struct trace *trace);
+
 /*
  * Verify, inflate and point to the columns named. Strings come with the first
- * call. Fails when one cannot be read; then its table's state is STATE_LOST
- * and its columns must not be touched.
+ * call. Fails when one cannot be read: that column's state is then STATE_LOST.
+ * So is its table's, which has no rows any more, if rows mean nothing without
+ * it (times, track, shape). Every loss becomes a row of table loss.
  */
 bool trace_need(struct trace *trace, const struct need *needs, size_t n, struct err *err) MUST_CHECK;
 
-/* All tables; a table that cannot be read is left out (STATE_LOST) and noted. */
+/* All tables; what cannot be read is NULL or left out (STATE_LOST), and noted. */
 void trace_need_all(struct trace *trace, const struct ui *ui);
 
 /*
@@ -233,6 +252,9 @@ static inline const void **trace_column(const struct trace *trace, enum table_id
 
 /* True when the value at index i of a column of that type is NULL. */
 bool cell_is_null(enum cell_type type, const void *column, size_t i);
+
+/* Bits of a type's NULL, as an unsigned integer of its size. */
+uint64_t cell_null_bits(enum cell_type type);
 
 /* Name of an enum's value for tables and exports, or NULL: memcpy_kind_name(MEMCPY_HTOD). */
 const char *memcpy_kind_label(unsigned kind); /* "Host-to-Device", as Nsight Systems prints it */
