@@ -1,0 +1,489 @@
+/*
+ * report/torch_events.c - collects, nests and measures what key_averages counts.
+ *
+ * Host events are ops, annotations, API calls and the profiler's own overhead;
+ * device events are kernels, copies, fills and annotations projected to a
+ * device, the last ones without the ns that was added at either end.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "query/window.h"
+#include "report/torch_model.h"
+
+/* What PyTorch drops by name. */
+static const char *const dropped_names[] = {
+	"[memory]", "[OutOfMemory]", "profiler::_record_function_enter", "profiler::_record_function_enter_new",
+	"profiler::_record_function_exit", "aten::is_leaf", "aten::output_nr", "aten::_version",
+};
+
+static const char *const own_names[N_TORCH_OWN_NAMES] = {
+	[TORCH_PROFILER_STEP] = "ProfilerStep*",
+	[TORCH_MEMORY] = "[memory]",
+	[TORCH_OUT_OF_MEMORY] = "[OutOfMemory]",
+	[TORCH_MEMCPY] = "Memcpy",
+	[TORCH_MEMSET] = "Memset",
+};
+
+enum { NAME_UNKNOWN, NAME_PLAIN, NAME_STEP, NAME_DROPPED };
+
+struct collector {
+	struct torch_events *out;
+	struct window window;
+	int32_t rank;
+	unsigned char *name_class; /* by string */
+	uint32_t *source_of;       /* source of each process, or TORCH_NONE when its rank is not wanted */
+};
+
+uint32_t torch_own_name(const struct trace *trace, enum torch_own_name name)
+{
+	return (uint32_t)trace->strings.n + name;
+}
+
+const char *torch_name(const struct trace *trace, uint32_t name)
+{
+	return name < trace->strings.n ? trace_text(trace, name) : own_names[name - trace->strings.n];
+}
+
+str_id torch_kernel_name(const struct trace *trace, size_t kernel)
+{
+	const ref shape = trace->kernel.shape[kernel];
+
+	if (shape == NULL_ref)
+		return 0;
+	if (trace->kernel_shape.demangled[shape] != NULL_str)
+		return trace->kernel_shape.demangled[shape];
+	return trace->kernel_shape.name[shape] == NULL_str ? 0 : trace->kernel_shape.name[shape];
+}
+
+bool torch_has_rank(const struct trace *trace, ref process, int32_t rank)
+{
+	return rank == NULL_i32 || (process != NULL_ref && trace->process.rank[process] == rank);
+}
+
+const char *torch_fact(const struct trace *trace, const char *name)
+{
+	for (size_t i = 0; i < trace->fact.n; i++) {
+		const char *text = trace_text(trace, trace->fact.name[i]);
+
+		if (text && strcmp(text, name) == 0)
+			return trace_text(trace, trace->fact.value[i]);
+	}
+	return NULL;
+}
+
+void torch_sum_add(struct torch_sum *s, double value)
+{
+	const double sum = s->sum + value;
+
+	s->rest += fabs(s->sum) >= fabs(value) ? (s->sum - sum) + value : (value - sum) + s->sum;
+	s->sum = sum;
+}
+
+double torch_sum_value(const struct torch_sum *s)
+{
+	return s->rest != 0 && isfinite(s->rest) ? s->sum + s->rest : s->sum;
+}
+
+struct torch_event *torch_events_add(struct torch_events *events)
+{
+	struct torch_event *e;
+
+	if (events->n == events->room) {
+		events->room = events->room ? events->room * 2 : 1024;
+		events->events = block_grow(events->events, events->room * sizeof(*e));
+	}
+	e = &events->events[events->n++];
+	*e = (struct torch_event){
+		.track = NULL_ref, .op = NULL_ref, .api = NULL_ref,
+		.parent = TORCH_NONE, .first_child = TORCH_NONE, .next_child = TORCH_NONE,
+	};
+	return e;
+}
+
+static bool is_one_of(const char *text, const char *const *words, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(text, words[i]) == 0)
+			return true;
+	return false;
+}
+
+/* The name under which an event counts; false when it does not count. */
+static bool find_name(struct collector *c, str_id name, uint32_t *out)
+{
+	static const char step[] = "ProfilerStep#";
+	unsigned char *class;
+
+	*out = name == NULL_str ? 0 : name;
+	class = &c->name_class[*out];
+	if (*class == NAME_UNKNOWN) {
+		const char *text = trace_text(c->out->trace, *out);
+
+		*class = NAME_PLAIN;
+		if (strncmp(text, step, sizeof(step) - 1) == 0)
+			*class = NAME_STEP;
+		else if (is_one_of(text, dropped_names, ARRAY_LEN(dropped_names)))
+			*class = NAME_DROPPED;
+	}
+	if (*class == NAME_STEP)
+		*out = torch_own_name(c->out->trace, TORCH_PROFILER_STEP);
+	return *class != NAME_DROPPED;
+}
+
+static uint32_t source_of(const struct collector *c, ref process)
+{
+	if (process == NULL_ref)
+		return c->rank == NULL_i32 ? 0 : TORCH_NONE;
+	return c->source_of[process];
+}
+
+static struct torch_event *add_event(struct collector *c, int64_t start_ns, int64_t end_ns, ref process, str_id name)
+{
+	const uint32_t source = source_of(c, process);
+	struct torch_event *e;
+	uint32_t torch_name;
+
+	if (start_ns == NULL_i64 || end_ns == NULL_i64 || source == TORCH_NONE ||
+	    !window_touches(c->window, start_ns, end_ns) || !find_name(c, name, &torch_name))
+		return NULL;
+	e = torch_events_add(c->out);
+	e->start_ns = start_ns;
+	e->end_ns = end_ns;
+	e->source = source;
+	e->name = torch_name;
+	return e;
+}
+
+static ref process_of_thread(const struct trace *trace, ref thread)
+{
+	return thread == NULL_ref ? NULL_ref : trace->thread.process[thread];
+}
+
+static ref process_of_stream(const struct trace *trace, ref stream)
+{
+	return stream == NULL_ref ? NULL_ref : trace->stream.process[stream];
+}
+
+/* Tables of the host have the same columns under the same names. */
+#define ADD_HOST(table_, i)                                                                        \
+	add_event(c, trace->table_.start_ns[i], trace->table_.end_ns[i],                           \
+		  process_of_thread(trace, trace->table_.track[i]), trace->table_.name[i])
+
+static void collect_host(struct collector *c)
+{
+	const struct trace *trace = c->out->trace;
+	struct torch_event *e;
+
+	for (size_t i = 0; i < trace->op.n; i++)
+		if ((e = ADD_HOST(op, i))) {
+			e->track = trace->op.track[i];
+			e->op = (ref)i;
+			e->is_annotation = trace->op.kind[i] == OP_ANNOTATION;
+			e->source_row = trace->op.source_row[i];
+		}
+	for (size_t i = 0; i < trace->api.n; i++)
+		if ((e = ADD_HOST(api, i))) {
+			e->track = trace->api.track[i];
+			e->api = (ref)i;
+			e->source_row = trace->api.source_row[i];
+		}
+	for (size_t i = 0; i < trace->overhead.n; i++)
+		if ((e = ADD_HOST(overhead, i))) {
+			e->track = trace->overhead.track[i];
+			e->source_row = trace->overhead.source_row[i];
+		}
+}
+
+#undef ADD_HOST
+
+static void end_device_event(struct torch_event *e, ref op, uint32_t source_row)
+{
+	e->side = TORCH_DEVICE;
+	e->op = op;
+	e->source_row = source_row;
+	e->device_us = torch_duration_us(e);
+}
+
+#define ADD_DEVICE(table_, i, name)                                                                \
+	add_event(c, trace->table_.start_ns[i], trace->table_.end_ns[i],                           \
+		  process_of_stream(trace, trace->table_.track[i]), name)
+
+static void collect_device(struct collector *c)
+{
+	const struct trace *trace = c->out->trace;
+	struct torch_event *e;
+
+	for (size_t i = 0; i < trace->kernel.n; i++)
+		if ((e = ADD_DEVICE(kernel, i, torch_kernel_name(trace, i))))
+			end_device_event(e, trace->kernel.op[i], trace->kernel.source_row[i]);
+	for (size_t i = 0; i < trace->memcpy.n; i++)
+		if ((e = ADD_DEVICE(memcpy, i, trace->memcpy.name[i]))) {
+			if (trace->memcpy.name[i] == NULL_str)
+				e->name = torch_own_name(trace, TORCH_MEMCPY);
+			end_device_event(e, trace->memcpy.op[i], trace->memcpy.source_row[i]);
+		}
+	for (size_t i = 0; i < trace->memset.n; i++)
+		if ((e = ADD_DEVICE(memset, i, trace->memset.name[i]))) {
+			if (trace->memset.name[i] == NULL_str)
+				e->name = torch_own_name(trace, TORCH_MEMSET);
+			end_device_event(e, trace->memset.op[i], trace->memset.source_row[i]);
+		}
+	for (size_t i = 0; i < trace->gpu_annotation.n; i++)
+		if ((e = ADD_DEVICE(gpu_annotation, i, trace->gpu_annotation.name[i]))) {
+			/* Written one ns wider at either end than it was counted. */
+			if (e->end_ns - 2 >= e->start_ns) {
+				e->start_ns++;
+				e->end_ns--;
+			}
+			e->is_annotation = true;
+			end_device_event(e, NULL_ref, trace->gpu_annotation.source_row[i]);
+		}
+}
+
+#undef ADD_DEVICE
+
+struct sort_key {
+	int64_t start_ns, end_ns;
+	uint32_t source, source_row, at;
+};
+
+static int compare_times(const void *left, const void *right)
+{
+	const struct sort_key *a = left, *b = right;
+
+	if (a->start_ns != b->start_ns)
+		return a->start_ns < b->start_ns ? -1 : 1;
+	if (a->end_ns != b->end_ns)
+		return a->end_ns > b->end_ns ? -1 : 1;
+	if (a->source != b->source)
+		return a->source < b->source ? -1 : 1;
+	if (a->source_row != b->source_row)
+		return a->source_row < b->source_row ? -1 : 1;
+	return a->at < b->at ? -1 : a->at > b->at;
+}
+
+static void sort_events(struct torch_events *events)
+{
+	struct sort_key *keys = block_take(events->n * sizeof(*keys));
+	struct torch_event *sorted = block_take(events->n * sizeof(*sorted));
+
+	for (size_t i = 0; i < events->n; i++) {
+		const struct torch_event *e = &events->events[i];
+
+		keys[i] = (struct sort_key){ e->start_ns, e->end_ns, e->source, e->source_row, (uint32_t)i };
+	}
+	qsort(keys, events->n, sizeof(*keys), compare_times);
+	for (size_t i = 0; i < events->n; i++)
+		sorted[i] = events->events[keys[i].at];
+	block_end(keys);
+	block_end(events->events);
+	events->events = sorted;
+	events->room = events->n;
+}
+
+/*
+ * Who contains whom on each thread. What cannot contain the next event is
+ * left for good, so a partial overlap ends the earlier one. The one below on
+ * the stack is always the parent: the tree is the stack.
+ */
+static void nest(struct torch_events *events)
+{
+	const size_t n_threads = events->trace->thread.n;
+	uint32_t *top = block_take((n_threads + 1) * sizeof(*top));
+
+	memset(top, 0xff, (n_threads + 1) * sizeof(*top));
+	for (size_t i = 0; i < events->n; i++) {
+		struct torch_event *e = &events->events[i];
+		uint32_t *thread = &top[e->track == NULL_ref ? n_threads : e->track], at = *thread;
+
+		if (e->side != TORCH_CPU)
+			continue;
+		while (at != TORCH_NONE && (e->start_ns >= events->events[at].end_ns ||
+					    e->end_ns > events->events[at].end_ns))
+			at = events->events[at].parent;
+		e->parent = at;
+		*thread = (uint32_t)i;
+	}
+	block_end(top);
+
+	/* From the last to the first, so that children are listed in order. */
+	for (size_t i = events->n; i-- > 0; ) {
+		struct torch_event *e = &events->events[i], *parent;
+
+		if (e->parent == TORCH_NONE)
+			continue;
+		parent = &events->events[e->parent];
+		e->next_child = parent->first_child;
+		parent->first_child = (uint32_t)i;
+		parent->n_children++;
+	}
+}
+
+struct hang_key {
+	uint32_t source, source_row, at;
+};
+
+static int compare_rows(const void *left, const void *right)
+{
+	const struct hang_key *a = left, *b = right;
+
+	if (a->source != b->source)
+		return a->source < b->source ? -1 : 1;
+	if (a->source_row != b->source_row)
+		return a->source_row < b->source_row ? -1 : 1;
+	return a->at < b->at ? -1 : a->at > b->at;
+}
+
+/* Add device time to the ops that asked for it, in the order of the file. */
+static void hang_device_time(struct torch_events *events)
+{
+	struct hang_key *keys = block_take(events->n * sizeof(*keys));
+	struct torch_sum *sums = block_take(events->n * sizeof(*sums));
+	size_t n = 0;
+
+	memset(sums, 0, events->n * sizeof(*sums));
+	for (size_t i = 0; i < events->n; i++) {
+		const struct torch_event *e = &events->events[i];
+
+		if (e->side == TORCH_DEVICE && e->op != NULL_ref && events->of_op[e->op] != TORCH_NONE)
+			keys[n++] = (struct hang_key){ e->source, e->source_row, (uint32_t)i };
+	}
+	qsort(keys, n, sizeof(*keys), compare_rows);
+	for (size_t i = 0; i < n; i++) {
+		const struct torch_event *e = &events->events[keys[i].at];
+
+		torch_sum_add(&sums[events->of_op[e->op]], e->device_us);
+	}
+	for (size_t i = 0; i < events->n; i++)
+		events->events[i].own_us = torch_sum_value(&sums[i]);
+	block_end(sums);
+	block_end(keys);
+}
+
+/*
+ * An op that only calls itself by its own name counts once: the inner one
+ * goes, and the outer one takes its children and its device time. Parents come
+ * first, so one pass does what PyTorch repeats until nothing changes.
+ */
+static void remove_duplicates(struct torch_events *events)
+{
+	for (size_t i = 0; i < events->n; i++) {
+		struct torch_event *e = &events->events[i], *parent;
+
+		if (e->parent == TORCH_NONE)
+			continue;
+		parent = &events->events[e->parent];
+		if (parent->name != e->name || parent->n_children != 1)
+			continue;
+		e->is_duplicate = true;
+		parent->first_child = e->first_child;
+		parent->n_children = e->n_children;
+		parent->own_us = e->own_us;
+		for (uint32_t child = e->first_child; child != TORCH_NONE; child = events->events[child].next_child)
+			events->events[child].parent = e->parent;
+	}
+}
+
+static double children_device_us(const struct torch_events *events, const struct torch_event *e)
+{
+	struct torch_sum sum = { 0 };
+
+	for (uint32_t child = e->first_child; child != TORCH_NONE; child = events->events[child].next_child)
+		torch_sum_add(&sum, events->events[child].device_us);
+	return torch_sum_value(&sum);
+}
+
+static void total_device_time(struct torch_events *events)
+{
+	for (size_t i = events->n; i-- > 0; ) {
+		struct torch_event *e = &events->events[i];
+
+		if (e->side == TORCH_CPU && !e->is_duplicate)
+			e->device_us = e->own_us + children_device_us(events, e);
+	}
+}
+
+double torch_self_cpu_us(const struct torch_events *events, const struct torch_event *e)
+{
+	struct torch_sum sum = { 0 };
+
+	if (e->side != TORCH_CPU)
+		return 0;
+	for (uint32_t child = e->first_child; child != TORCH_NONE; child = events->events[child].next_child)
+		torch_sum_add(&sum, torch_duration_us(&events->events[child]));
+	return torch_duration_us(e) - torch_sum_value(&sum);
+}
+
+double torch_self_device_us(const struct torch_events *events, const struct torch_event *e)
+{
+	return e->side == TORCH_CPU ? e->device_us - children_device_us(events, e) : e->device_us;
+}
+
+int64_t torch_self_cpu_bytes(const struct torch_events *events, const struct torch_event *e)
+{
+	uint64_t bytes = (uint64_t)e->cpu_bytes;
+
+	for (uint32_t child = e->first_child; child != TORCH_NONE; child = events->events[child].next_child)
+		bytes -= (uint64_t)events->events[child].cpu_bytes;
+	return (int64_t)bytes;
+}
+
+int64_t torch_self_device_bytes(const struct torch_events *events, const struct torch_event *e)
+{
+	uint64_t bytes = (uint64_t)e->device_bytes;
+
+	for (uint32_t child = e->first_child; child != TORCH_NONE; child = events->events[child].next_child)
+		bytes -= (uint64_t)events->events[child].device_bytes;
+	return (int64_t)bytes;
+}
+
+static void find_events_of_ops(struct torch_events *events)
+{
+	const size_t n_ops = events->trace->op.n;
+
+	events->of_op = block_take(n_ops * sizeof(*events->of_op));
+	memset(events->of_op, 0xff, n_ops * sizeof(*events->of_op));
+	for (size_t i = 0; i < events->n; i++)
+		if (events->events[i].side == TORCH_CPU && events->events[i].op != NULL_ref)
+			events->of_op[events->events[i].op] = (uint32_t)i;
+}
+
+void torch_events_begin(struct torch_events *out, const struct trace *trace, const struct report_args *args,
+			int32_t rank)
+{
+	const char *flops = torch_fact(trace, "with_flops");
+	struct collector c = {
+		.out = out, .window = { args->from_ns, args->to_ns }, .rank = rank,
+	};
+
+	*out = (struct torch_events){ .trace = trace, .has_flops = flops && strcmp(flops, "1") == 0 };
+	c.name_class = block_take(trace->strings.n + 1);
+	memset(c.name_class, NAME_UNKNOWN, trace->strings.n + 1);
+	c.source_of = block_take(trace->process.n * sizeof(*c.source_of));
+	for (size_t i = 0; i < trace->process.n; i++) {
+		c.source_of[i] = TORCH_NONE;
+		if (torch_has_rank(trace, (ref)i, rank))
+			c.source_of[i] = trace->process.source[i] == NULL_ref ? 0 : trace->process.source[i];
+	}
+	collect_host(&c);
+	collect_device(&c);
+	torch_memory_measure(out, c.window, c.source_of);
+	block_end(c.name_class);
+	block_end(c.source_of);
+
+	sort_events(out);
+	nest(out);
+	find_events_of_ops(out);
+	hang_device_time(out);
+	remove_duplicates(out);
+	total_device_time(out);
+}
+
+void torch_events_end(struct torch_events *events)
+{
+	block_end(events->events);
+	block_end(events->of_op);
+	*events = (struct torch_events){ 0 };
+}
