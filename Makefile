@@ -1,0 +1,33 @@
+# The front door; meson and ninja do the work.
+#
+#	make             build/fathom, after installing what building needs
+#	make demo        what Fathom says about a real training run
+#	make check       every test; the last line is the total
+#	make install     into PREFIX (/usr/local), below DESTDIR if set
+#	make clean
+
+PREFIX ?= /usr/local
+BUILD := build
+
+.PHONY: all setup demo check install clean
+
+all: setup
+	@test -f $(BUILD)/build.ninja || meson setup $(BUILD) --prefix=$(abspath $(PREFIX))
+	@ninja -C $(BUILD) --quiet 2>/dev/null || ninja -C $(BUILD)
+
+setup:
+	@tools/setup
+
+demo: all
+	@tools/demo $(BUILD)
+
+check:
+	@tools/setup check
+	@tools/check
+
+install: all
+	@meson configure $(BUILD) -Dprefix=$(abspath $(PREFIX))
+	@meson install -C $(BUILD)
+
+clean:
+	rm -rf build build-check build-clang
