@@ -248,10 +248,11 @@ static void settle_columns(struct trace *trace, enum table_id t)
 				 (unsigned long long)h->offset, (unsigned long long)h->raw,
 				 (unsigned long long)h->rows, f->rows[t]);
 		else
-			snprintf(text, sizeof(text), "not found");
-		if (!h && !(f->info.scanned && def->columns[c].stored && !f->column_cause[t][c] &&
-			    should_have(f, t, c)))
+			snprintf(text, sizeof(text), "%s", f->column_cause[t][c] ? "cannot be read" : "not found");
+		if (!h && !(def->columns[c].stored && (f->column_cause[t][c] || (f->info.scanned && should_have(f, t, c)))))
 			continue;
+		if (f->column_cause[t][c] && !file_is_key(t, c))
+			continue; /* it is told already */
 		if (file_is_key(t, c)) {
 			char cause[256];
 
