@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "import/import.h"
 
 enum { INDENT = 30, WIDTH = 80 };
 
@@ -107,9 +108,10 @@ void help_program(struct text *out)
 		       "commands:\n");
 	for (size_t i = 0; i < n_commands; i++)
 		text_print(out, "  %-10s%s\n", commands[i]->name, commands[i]->summary);
-	text_adds(out, "\n'fathom COMMAND --help' tells more. Every command reads a .fathom file, an export of\n"
-		       "Nsight Systems (.sqlite) or a trace of the PyTorch Profiler (.json), also when\n"
-		       "compressed (.gz).\n");
+	text_adds(out, "\nfiles that every command reads, also when compressed with gzip:\n");
+	for (size_t i = 0; i < n_importers; i++)
+		text_print(out, "  %-10s%s\n", importers[i]->suffix, importers[i]->summary);
+	text_adds(out, "\n'fathom COMMAND --help' tells more of one.\n");
 }
 
 /* Text of a manual page: what roff would take for itself is escaped. */
@@ -154,7 +156,10 @@ static void add_man_options(struct text *out, const struct command *c)
 
 static void man_command(const struct command *c, struct text *out)
 {
-	text_print(out, ".TH FATHOM-%s 1 \"\" \"%s\"\n.SH NAME\nfathom\\-%s \\- ", c->name, program_version, c->name);
+	text_adds(out, ".TH FATHOM-");
+	for (const char *p = c->name; *p; p++)
+		text_addc(out, (char)toupper((unsigned char)*p));
+	text_print(out, " 1 \"\" \"%s\"\n.SH NAME\nfathom\\-%s \\- ", program_version, c->name);
 	add_roffs(out, c->summary);
 	text_print(out, "\n.SH SYNOPSIS\n\\fBfathom %s\\fR ", c->name);
 	add_roffs(out, c->usage);
@@ -163,7 +168,7 @@ static void man_command(const struct command *c, struct text *out)
 		const char *end = strstr(p, "\n\n");
 
 		add_roff(out, p, end ? (size_t)(end - p) : strlen(p));
-		text_adds(out, "\n.PP\n");
+		text_adds(out, end ? "\n.PP\n" : "\n");
 		p = end ? end + 2 : NULL;
 	}
 	add_man_options(out, c);
@@ -183,14 +188,20 @@ static void man_program(struct text *out)
 {
 	text_print(out, ".TH FATHOM 1 \"\" \"%s\"\n.SH NAME\nfathom \\- a GPU profiler that says why\n"
 			".SH SYNOPSIS\n\\fBfathom\\fR COMMAND [options] FILE...\n.SH DESCRIPTION\n"
-			"Reads what GPU profilers recorded and prints where the time went. Every command reads\n"
-			"a .fathom file, an export of Nsight Systems (.sqlite) or a trace of the PyTorch\n"
-			"Profiler (.json), also when compressed (.gz). Several files are the ranks of one job.\n"
-			".SH COMMANDS\n",
+			"Reads what GPU profilers recorded and prints where the time went. Several files\n"
+			"are the ranks of one job.\n.SH COMMANDS\n",
 		   program_version);
 	for (size_t i = 0; i < n_commands; i++) {
 		text_print(out, ".TP\n\\fBfathom\\-%s\\fR(1)\n", commands[i]->name);
 		add_roffs(out, commands[i]->summary);
+		text_addc(out, '\n');
+	}
+	text_adds(out, ".SH FILES\nRead by every command, also when compressed with gzip:\n");
+	for (size_t i = 0; i < n_importers; i++) {
+		text_print(out, ".TP\n\\fB");
+		add_roffs(out, importers[i]->suffix);
+		text_adds(out, "\\fR\n");
+		add_roffs(out, importers[i]->summary);
 		text_addc(out, '\n');
 	}
 	text_adds(out, ".SH EXIT STATUS\n"
@@ -308,6 +319,7 @@ const struct command command_help = {
 	.name = "help",
 	.usage = "[COMMAND]",
 	.summary = "the commands, or one of them",
+	.about = "Prints the commands, or what one of them takes. Makes the manual pages and the shells' completion.",
 	.options = options,
 	.n_options = ARRAY_LEN(options),
 	.options_size = sizeof(struct help_options),
