@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "query/window.h"
+#include "query/stats.h"
 #include "report/torch_model.h"
 
 /* What PyTorch drops by name. */
@@ -55,6 +55,23 @@ str_id torch_kernel_name(const struct trace *trace, size_t kernel)
 	if (trace->kernel_shape.demangled[shape] != NULL_str)
 		return trace->kernel_shape.demangled[shape];
 	return trace->kernel_shape.name[shape] == NULL_str ? 0 : trace->kernel_shape.name[shape];
+}
+
+ref torch_op_of_kernel(const struct trace *trace, size_t kernel)
+{
+	const ref launch = trace->kernel.launch[kernel];
+
+	if (trace->kernel.op[kernel] != NULL_ref || launch == NULL_ref)
+		return trace->kernel.op[kernel];
+	return trace->api.op[launch];
+}
+
+int32_t torch_rank_of(const struct report_args *args)
+{
+	for (size_t i = 0; i < args->n_words; i++)
+		if (strncmp(args->words[i], "rank=", 5) == 0)
+			return (int32_t)strtol(args->words[i] + 5, NULL, 10);
+	return NULL_i32;
 }
 
 bool torch_has_rank(const struct trace *trace, ref process, int32_t rank)
@@ -233,7 +250,7 @@ static void collect_device(struct collector *c)
 	for (size_t i = 0; i < trace->gpu_annotation.n; i++)
 		if ((e = ADD_DEVICE(gpu_annotation, i, trace->gpu_annotation.name[i]))) {
 			/* Written one ns wider at either end than it was counted. */
-			if (e->end_ns - 2 >= e->start_ns) {
+			if (duration_ns(e->start_ns, e->end_ns) >= 2) {
 				e->start_ns++;
 				e->end_ns--;
 			}

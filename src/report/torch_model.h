@@ -45,17 +45,6 @@ struct torch_events {
 	bool has_flops;         /* with_flops */
 };
 
-/* Pool of texts, or of other bytes, each once; ids are dense. A zeroed one is empty. */
-struct torch_texts {
-	struct span *text;
-	uint32_t *slots;
-	size_t n, room, n_slots;
-};
-
-/* Id of a text; copied into the arena when it is new. Blocks are freed by torch_texts_end. */
-uint32_t torch_texts_id(struct torch_texts *texts, struct arena *arena, const char *p, size_t n);
-void torch_texts_end(struct torch_texts *texts);
-
 /*
  * Collect, nest and measure the events that touch the window, of one rank or
  * of all (rank NULL_i32). Ended by the caller with torch_events_end.
@@ -80,6 +69,12 @@ const char *torch_name(const struct trace *trace, uint32_t name);
 
 /* Name of a kernel as PyTorch writes it. */
 str_id torch_kernel_name(const struct trace *trace, size_t kernel);
+
+/* The op that launched a kernel: by External id, else by its launch; or NULL_ref. */
+ref torch_op_of_kernel(const struct trace *trace, size_t kernel);
+
+/* N of the argument rank=N, or NULL_i32. */
+int32_t torch_rank_of(const struct report_args *args);
 
 /* True when the rows of a process are wanted. */
 bool torch_has_rank(const struct trace *trace, ref process, int32_t rank);

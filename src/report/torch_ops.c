@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "query/names.h"
 #include "report/torch_look.h"
 #include "report/torch_model.h"
 
@@ -63,7 +64,7 @@ struct wish {
 struct averages {
 	struct average *rows;
 	size_t n, room;
-	struct torch_texts keys, shapes, stacks;
+	struct names keys, shapes, stacks;
 };
 
 /* ---- arguments ---- */
@@ -92,7 +93,8 @@ static bool read_size(const char *word, const char *name, size_t *out)
 static struct wish read_wish(const struct report_args *args)
 {
 	struct wish wish = {
-		.limit = 100, .max_name_width = 55, .max_shapes_width = 80, .max_source_width = 75, .rank = NULL_i32,
+		.limit = 100, .max_name_width = 55, .max_shapes_width = 80, .max_source_width = 75,
+		.rank = torch_rank_of(args),
 	};
 
 	for (size_t i = 0; i < args->n_words; i++) {
@@ -106,9 +108,7 @@ static struct wish read_wish(const struct report_args *args)
 			wish.is_limit_said = true;
 		else if ((value = value_of(word, "sort")))
 			wish.sort = value;
-		else if ((value = value_of(word, "rank")))
-			wish.rank = (int32_t)strtol(value, NULL, 10);
-		else if (!read_size(word, "stack", &wish.stack) &&
+		else if (!value_of(word, "rank") && !read_size(word, "stack", &wish.stack) &&
 			 !read_size(word, "name_width", &wish.max_name_width) &&
 			 !read_size(word, "shapes_width", &wish.max_shapes_width) &&
 			 !read_size(word, "source_width", &wish.max_source_width))
@@ -125,23 +125,22 @@ static struct wish read_wish(const struct report_args *args)
 
 /* ---- averages ---- */
 
-static uint32_t shapes_of(struct averages *all, const struct trace *trace, ref op, uint32_t *known,
-			  struct arena *arena)
+static uint32_t shapes_of(struct averages *all, const struct trace *trace, ref op, uint32_t *known)
 {
 	const str_id json = op == NULL_ref ? NULL_str : trace->op.input_dims[op];
 	uint32_t *at = &known[json == NULL_str ? trace->strings.n : json];
 
 	if (*at == TORCH_NONE) {
-		const char *text = torch_shapes_text(arena, trace_text(trace, json), trace_text_length(trace, json));
+		const char *text = torch_shapes_text(all->shapes.arena, trace_text(trace, json), trace_text_length(trace, json));
 
-		*at = torch_texts_id(&all->shapes, arena, text, strlen(text));
+		*at = names_number(&all->shapes, text, strlen(text));
 	}
 	return *at;
 }
 
 /* The innermost frames of an event, joined by semicolons. */
 static uint32_t stack_of(struct averages *all, const struct torch_stacks *stacks, const struct torch_event *e,
-			 struct arena *arena, size_t depth)
+			 size_t depth)
 {
 	const char *frames[TORCH_MAX_STACK];
 	struct arena scratch = { 0 };
@@ -155,17 +154,16 @@ static uint32_t stack_of(struct averages *all, const struct torch_stacks *stacks
 			text_addc(&text, ';');
 		text_adds(&text, frames[i]);
 	}
-	id = torch_texts_id(&all->stacks, arena, text.p, text.n);
+	id = names_number(&all->stacks, text.p, text.n);
 	text_end(&text);
 	arena_end(&scratch);
 	return id;
 }
 
-static struct average *average_of(struct averages *all, const struct torch_event *e, uint32_t shapes, uint32_t stack,
-				  struct arena *scratch)
+static struct average *average_of(struct averages *all, const struct torch_event *e, uint32_t shapes, uint32_t stack)
 {
 	const uint32_t key[] = { e->name, e->side, e->is_annotation, shapes, stack };
-	const uint32_t id = torch_texts_id(&all->keys, scratch, (const char *)key, sizeof(key));
+	const uint32_t id = names_number(&all->keys, key, sizeof(key));
 
 	if (id == all->n) {
 		if (all->n == all->room) {
@@ -202,13 +200,11 @@ static void add_event(struct average *a, const struct torch_events *events, cons
 		a->flops += torch_flops(events->trace, e->op);
 }
 
-static void average(struct averages *all, const struct torch_events *events, const struct wish *wish,
-		    struct arena *arena)
+static void average(struct averages *all, const struct torch_events *events, const struct wish *wish)
 {
 	const struct trace *trace = events->trace;
 	uint32_t *known = block_take((trace->strings.n + 1) * sizeof(*known));
 	struct torch_stacks stacks = { 0 };
-	struct arena scratch = { 0 };
 
 	memset(known, 0xff, (trace->strings.n + 1) * sizeof(*known));
 	if (wish->stack)
@@ -220,15 +216,14 @@ static void average(struct averages *all, const struct torch_events *events, con
 		if (e->is_duplicate)
 			continue;
 		if (wish->by_shapes)
-			shapes = shapes_of(all, trace, e->side == TORCH_CPU ? e->op : NULL_ref, known, arena);
+			shapes = shapes_of(all, trace, e->side == TORCH_CPU ? e->op : NULL_ref, known);
 		if (wish->stack)
-			stack = stack_of(all, &stacks, e, arena, wish->stack);
-		add_event(average_of(all, e, shapes, stack, &scratch), events, e);
+			stack = stack_of(all, &stacks, e, wish->stack);
+		add_event(average_of(all, e, shapes, stack), events, e);
 	}
 	if (wish->stack)
 		torch_stacks_end(&stacks);
 	block_end(known);
-	arena_end(&scratch);
 }
 
 /* ---- order ---- */
@@ -337,11 +332,11 @@ static struct torch_look *find_look(const struct averages *all, const struct tor
 		widen(&look->name_width, torch_width(torch_name(events->trace, a->name)) + 4);
 	}
 	for (size_t i = 0; i < all->shapes.n; i++) {
-		look->has_shapes |= all->shapes.text[i].n > 2;
-		widen(&look->shapes_width, torch_width(all->shapes.text[i].p) + 4);
+		look->has_shapes |= all->shapes.keys[i].n > 2;
+		widen(&look->shapes_width, torch_width(all->shapes.keys[i].p) + 4);
 	}
 	for (size_t i = 0; i < all->stacks.n; i++)
-		for (const char *frame = all->stacks.text[i].p; ; frame++) {
+		for (const char *frame = all->stacks.keys[i].p; ; frame++) {
 			const size_t n = strcspn(frame, ";");
 
 			look->has_source |= n > 0;
@@ -394,9 +389,9 @@ static void fill_row(struct cell *row, const struct average *a, const struct ave
 	}
 	row[TORCH_CALLS] = cell_integer(a->n);
 	if (a->shapes != TORCH_NONE)
-		row[TORCH_SHAPES] = cell_text(all->shapes.text[a->shapes].p);
-	if (a->stack != TORCH_NONE && all->stacks.text[a->stack].n > 0)
-		row[TORCH_SOURCE] = cell_text(all->stacks.text[a->stack].p);
+		row[TORCH_SHAPES] = cell_text(all->shapes.keys[a->shapes].p);
+	if (a->stack != TORCH_NONE && all->stacks.keys[a->stack].n > 0)
+		row[TORCH_SOURCE] = cell_text(all->stacks.keys[a->stack].p);
 	if (a->flops > 0)
 		row[TORCH_FLOPS] = cell_double(a->flops);
 }
@@ -405,14 +400,17 @@ static void run(const struct trace *trace, const struct report *self, const stru
 		struct sheet *out)
 {
 	struct wish wish = read_wish(args);
-	struct averages all = { 0 };
+	struct arena scratch = { 0 };
+	struct averages all = {
+		.keys = { .arena = &scratch }, .shapes = { .arena = out->arena }, .stacks = { .arena = out->arena },
+	};
 	struct torch_events events;
 	struct torch_look *look;
 	bool has_device_time = false;
 
 	(void)self;
 	torch_events_begin(&events, trace, args, wish.rank);
-	average(&all, &events, &wish, out->arena);
+	average(&all, &events, &wish);
 	for (size_t i = 0; i < all.n; i++)
 		has_device_time |= all.rows[i].self_device_us > 0;
 	if (!wish.sort)
@@ -429,10 +427,8 @@ static void run(const struct trace *trace, const struct report *self, const stru
 	out->print_with = look;
 
 	block_end(all.rows);
-	torch_texts_end(&all.keys);
-	torch_texts_end(&all.shapes);
-	torch_texts_end(&all.stacks);
 	torch_events_end(&events);
+	arena_end(&scratch);
 }
 
 static const char *const aliases[] = { "key_averages", NULL };

@@ -10,6 +10,7 @@
  */
 #include <string.h>
 
+#include "query/names.h"
 #include "report/torch_model.h"
 
 /* Frames that PyTorch leaves out: part of the file, part of the function. */
@@ -69,8 +70,8 @@ static void find_frames(const struct torch_stacks *stacks, size_t n, const ref *
 static void find_forward_ops(struct torch_stacks *stacks, const struct torch_events *events)
 {
 	const struct trace *trace = stacks->trace;
-	struct torch_texts numbers = { 0 };
 	struct arena arena = { 0 };
+	struct names numbers = { .arena = &arena };
 	uint32_t *backward = block_take(events->n * sizeof(*backward));
 	uint32_t *first = NULL;
 	size_t room = 0;
@@ -93,7 +94,7 @@ static void find_forward_ops(struct torch_stacks *stacks, const struct torch_eve
 		key.sequence = trace->op.sequence[backward[i] == TORCH_NONE ? e->op : backward[i]];
 		if (key.sequence == NULL_i64)
 			continue;
-		number = torch_texts_id(&numbers, &arena, (const char *)&key, sizeof(key));
+		number = names_number(&numbers, &key, sizeof(key));
 		if (number >= room) {
 			size_t more = room ? room * 2 : 256;
 
@@ -116,7 +117,6 @@ static void find_forward_ops(struct torch_stacks *stacks, const struct torch_eve
 	}
 	block_end(first);
 	block_end(backward);
-	torch_texts_end(&numbers);
 	arena_end(&arena);
 }
 
