@@ -357,7 +357,7 @@ bool os_is_folder(const char *path)
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-bool os_run(const char *const argv[], struct err *err)
+static bool run(const char *const argv[], bool quiet, struct err *err)
 {
 	pid_t child = fork();
 	int status;
@@ -365,6 +365,13 @@ bool os_run(const char *const argv[], struct err *err)
 	if (child < 0)
 		return fail(err, "%s: %s", argv[0], strerror(errno));
 	if (child == 0) {
+		int null = quiet ? open("/dev/null", O_RDWR) : -1;
+
+		if (null >= 0) {
+			dup2(null, STDIN_FILENO);
+			dup2(null, STDOUT_FILENO);
+			dup2(null, STDERR_FILENO);
+		}
 		execvp(argv[0], (char *const *)(uintptr_t)argv);
 		_exit(127);
 	}
@@ -378,6 +385,16 @@ bool os_run(const char *const argv[], struct err *err)
 	if (WEXITSTATUS(status) != 0)
 		return fail(err, "%s: ended with status %d", argv[0], WEXITSTATUS(status));
 	return true;
+}
+
+bool os_run(const char *const argv[], struct err *err)
+{
+	return run(argv, false, err);
+}
+
+bool os_run_quietly(const char *const argv[], struct err *err)
+{
+	return run(argv, true, err);
 }
 
 int os_processors(void)

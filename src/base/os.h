@@ -87,6 +87,7 @@ bool os_is_folder(const char *path);
  * not be started or did not end with status 0; err says which.
  */
 bool os_run(const char *const argv[], struct err *err) MUST_CHECK;
+bool os_run_quietly(const char *const argv[], struct err *err) MUST_CHECK; /* its output goes nowhere */
 
 int os_processors(void);       /* that this process may use; at least 1 */
 int os_terminal_width(int fd); /* 0 when fd is no terminal */
