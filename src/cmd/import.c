@@ -45,9 +45,15 @@ static void print_summary(const struct trace *trace, const char *path)
 	}
 	for (size_t i = 0; i < trace->coverage.n; i++)
 		n_lost += trace->coverage.n_lost[i];
-	stat(path, &about);
-	printf("%s: %llu rows in %zu tables, %llu bytes; lost: %llu rows\n", path, (unsigned long long)n_rows,
-	       n_tables, (unsigned long long)about.st_size, (unsigned long long)n_lost);
+	if (stat(path, &about) != 0)
+		about.st_size = 0;
+	printf("%s: %llu rows in %zu tables, %llu bytes; ", path, (unsigned long long)n_rows, n_tables,
+	       (unsigned long long)about.st_size);
+	if (n_lost || trace->loss.n)
+		printf("%llu rows lost, %zu notes of losses (fathom info --losses)\n", (unsigned long long)n_lost,
+		       trace->loss.n);
+	else
+		printf("nothing lost\n");
 }
 
 static enum status write_file(struct call *call, struct trace *trace, const char *path)

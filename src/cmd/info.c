@@ -46,7 +46,7 @@ static void print_health(const struct trace *trace, const struct info_summary *s
 	if (whole) {
 		text_adds(out, "whole");
 	} else {
-		text_print(out, "%zu losses", s->n_losses);
+		text_print(out, "%zu %s", s->n_losses, s->n_losses == 1 ? "loss" : "losses");
 		if (s->n_lost)
 			text_print(out, ", %llu rows lost", (unsigned long long)s->n_lost);
 		if (s->n_unknown)

@@ -218,6 +218,18 @@ static const struct sheet_column table_columns[] = {
 	{ .name = "meaning", .title = "Meaning", .unit = UNIT_TEXT },
 };
 
+/* Add a word to a list, on a new line when the last one is full. */
+static void add_wrapped(struct text *list, const char *word)
+{
+	enum { WIDTH = 90 };
+	const char *line = list->n ? strrchr(list->p, '\n') : NULL;
+
+	if (list->n - (line ? (size_t)(line - list->p) : 0) + strlen(word) > WIDTH)
+		text_print(list, ",\n   %s", word);
+	else
+		text_print(list, "%s %s", list->n ? "," : "", word);
+}
+
 static void fill_tables(const struct trace *trace, struct sheet *out)
 {
 	struct text absent = { 0 };
@@ -227,7 +239,7 @@ static void fill_tables(const struct trace *trace, struct sheet *out)
 		int64_t first, last, n_recorded = 0;
 
 		if (table->state == STATE_ABSENT) {
-			text_print(&absent, "%s %s", absent.n ? "," : "", table_defs[t].name);
+			add_wrapped(&absent, table_defs[t].name);
 			continue;
 		}
 
