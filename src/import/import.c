@@ -17,7 +17,7 @@
 #include "base/os.h"
 
 /* Sniffed in this order: magic numbers first, text last. */
-#define IMPORTERS(_) _(fathom)
+#define IMPORTERS(_) _(fathom) _(nsys) _(nsys_rep)
 
 #define DECLARE(name) extern const struct importer importer_##name;
 #define POINTER(name) &importer_##name,
@@ -120,6 +120,16 @@ static bool is_trace_name(const char *name)
 	return false;
 }
 
+/* A report beside its own export would be the same rows twice. */
+static bool is_exported(struct arena *arena, const char *path)
+{
+	static const char suffix[] = ".nsys-rep";
+	size_t n = strlen(path);
+
+	return has_suffix(path, n, suffix) &&
+	       os_exists(arena_print(arena, "%.*s.sqlite", (int)(n - strlen(suffix)), path));
+}
+
 static void add_input(struct inputs *in, const char *path)
 {
 	if (in->n == in->size) {
@@ -145,7 +155,7 @@ static bool add_folder(struct inputs *in, const char *folder, struct err *err)
 			continue;
 		path = arena_print(&in->arena, "%s%s%s", folder, n && folder[n - 1] == '/' ? "" : "/",
 				   entry->d_name);
-		if (is_trace_name(entry->d_name) && !os_is_folder(path))
+		if (is_trace_name(entry->d_name) && !os_is_folder(path) && !is_exported(&in->arena, path))
 			add_input(in, path);
 		else
 			in->n_others++;
