@@ -67,6 +67,28 @@ static void print_health(const struct trace *trace, const struct info_summary *s
 	text_addc(out, '\n');
 }
 
+/* Numbers that are names lose their separators: they become texts of one width. */
+static void write_ids(struct sheet *sheet)
+{
+	for (size_t c = 0; c < sheet->n_columns; c++) {
+		int width = 0;
+
+		for (size_t r = 0; sheet->columns[c].unit == UNIT_ID && r < sheet->n_rows; r++) {
+			const struct cell *cell = &sheet->cells[r * sheet->n_columns + c];
+			const int n = cell->kind == CELL_INTEGER
+					      ? snprintf(NULL, 0, "%lld", (long long)cell->integer) : 0;
+
+			width = n > width ? n : width;
+		}
+		for (size_t r = 0; width && r < sheet->n_rows; r++) {
+			struct cell *cell = &sheet->cells[r * sheet->n_columns + c];
+
+			if (cell->kind == CELL_INTEGER)
+				*cell = cell_text(arena_print(sheet->arena, "%*lld", width, (long long)cell->integer));
+		}
+	}
+}
+
 static void print_text(const struct call *call, const struct trace *trace, struct text *out)
 {
 	const struct info_options *o = call->options;
@@ -80,7 +102,7 @@ static void print_text(const struct call *call, const struct trace *trace, struc
 
 		if (!is_wanted(o, i))
 			continue;
-		part->fill(trace, &sheet);
+		part->fill(trace, o->part[i], &sheet);
 		if (!sheet.n_rows && !o->part[i])
 			continue;
 		text_print(out, "\n%s%s%s\n", call->ui->colour ? "\033[1m" : "", part->title,
@@ -89,6 +111,7 @@ static void print_text(const struct call *call, const struct trace *trace, struc
 			const char *footer = sheet.footer;
 
 			sheet.footer = NULL; /* indented like the table, so written here */
+			write_ids(&sheet);
 			render_column(&sheet, &how, out);
 			if (footer)
 				text_print(out, " %s\n", footer);
@@ -150,7 +173,7 @@ static void print_json(const struct call *call, const struct trace *trace, struc
 
 		if (!is_wanted(o, i))
 			continue;
-		part->fill(trace, &sheet);
+		part->fill(trace, true, &sheet);
 		text_print(out, ",\n  \"%s\": ", part->name);
 		json_rows(&sheet, out);
 	}

@@ -15,7 +15,8 @@ struct info_part {
 	bool is_default;     /* shown when no part is asked for */
 	const struct sheet_column *columns;
 	size_t n_columns;
-	void (*fill)(const struct trace *trace, struct sheet *out);
+	/* all is false where only rows that matter to most readers are wanted. */
+	void (*fill)(const struct trace *trace, bool all, struct sheet *out);
 };
 
 enum { N_INFO_PARTS = 8 };

@@ -79,8 +79,8 @@ struct info_summary info_summarise(const struct trace *trace)
 
 		s.n_tables_lost += trace_table(trace, t)->state == STATE_LOST;
 		s.n_rows += trace_table(trace, t)->n;
-		if (t == TABLE_source)
-			continue; /* the time of recording, not of an event */
+		if (t == TABLE_source || t == TABLE_diagnostic)
+			continue; /* of the recording, not of the program */
 		find_span(trace, t, &first, &last);
 		if (first != NULL_i64 && (s.start_ns == NULL_i64 || first < s.start_ns))
 			s.start_ns = first;
@@ -113,8 +113,9 @@ static const struct sheet_column source_columns[] = {
 	{ .name = "end_ns", .title = "End", .unit = UNIT_NS, .hidden = true },
 };
 
-static void fill_sources(const struct trace *trace, struct sheet *out)
+static void fill_sources(const struct trace *trace, bool all, struct sheet *out)
 {
+	(void)all;
 	const struct source_table *s = &trace->source;
 
 	for (size_t i = 0; i < s->n; i++) {
@@ -144,35 +145,76 @@ static const struct sheet_column process_columns[] = {
 	{ .name = "label", .title = "Label", .unit = UNIT_TEXT, .hidden = true },
 	{ .name = "n_threads", .title = "Threads", .unit = UNIT_COUNT },
 	{ .name = "n_streams", .title = "Streams", .unit = UNIT_COUNT },
+	{ .name = "n_events", .title = "Events", .unit = UNIT_COUNT },
 	{ .name = "name", .title = "Name", .unit = UNIT_TEXT },
 };
 
-static int64_t count_equal(const ref *column, size_t n, ref value)
+/* Add one for each row to the process that its track belongs to. */
+static void count_events(const struct trace *trace, enum table_id t, int64_t *by_process)
 {
-	int64_t n_equal = 0;
+	const struct table_def *def = &table_defs[t];
 
-	for (size_t i = 0; i < n; i++)
-		n_equal += column[i] == value;
-	return n_equal;
+	if (trace_table(trace, t)->state != STATE_RECORDED || t == TABLE_gpu_annotation)
+		return;
+	for (size_t c = 0; c < def->n_columns; c++) {
+		const bool is_thread = strcmp(def->columns[c].unit, "thread") == 0;
+		const bool is_stream = strcmp(def->columns[c].unit, "stream") == 0;
+		const ref *processes = is_thread ? trace->thread.process : trace->stream.process;
+		const size_t n = is_thread ? trace->thread.n : trace->stream.n;
+
+		if (strcmp(def->columns[c].name, "track") != 0 || !(is_thread || is_stream))
+			continue;
+
+		const ref *track = *trace_column(trace, t, c);
+
+		for (size_t row = 0; row < trace_table(trace, t)->n; row++)
+			if (track[row] < n && processes[track[row]] < trace->process.n)
+				by_process[processes[track[row]]]++;
+	}
 }
 
-static void fill_processes(const struct trace *trace, struct sheet *out)
+static void count_each(const ref *processes, size_t n, size_t n_processes, int64_t *by_process)
+{
+	for (size_t i = 0; i < n; i++)
+		if (processes[i] < n_processes)
+			by_process[processes[i]]++;
+}
+
+static void fill_processes(const struct trace *trace, bool all, struct sheet *out)
 {
 	const struct process_table *p = &trace->process;
-	const size_t n_threads = trace->thread.state == STATE_RECORDED ? trace->thread.n : 0;
-	const size_t n_streams = trace->stream.state == STATE_RECORDED ? trace->stream.n : 0;
+	const bool has_threads = trace->thread.state == STATE_RECORDED;
+	const bool has_streams = trace->stream.state == STATE_RECORDED;
+	int64_t *n_threads = arena_array(out->arena, int64_t, p->n);
+	int64_t *n_streams = arena_array(out->arena, int64_t, p->n);
+	int64_t *n_events = arena_array(out->arena, int64_t, p->n);
+	size_t n_quiet = 0;
 
+	if (has_threads)
+		count_each(trace->thread.process, trace->thread.n, p->n, n_threads);
+	if (has_streams)
+		count_each(trace->stream.process, trace->stream.n, p->n, n_streams);
+	for (enum table_id t = 0; has_threads && has_streams && t < N_TABLES; t++)
+		count_events(trace, t, n_events);
 	for (size_t i = 0; i < p->n; i++) {
+		if (!all && !n_events[i] && has_threads && has_streams) {
+			n_quiet++;
+			continue;
+		}
+
 		struct cell *row = sheet_add_row(out);
 
 		*row++ = text_of(trace, p->host[i]);
 		*row++ = number_of(p->rank[i]);
 		*row++ = number_of(p->pid[i]);
 		*row++ = text_of(trace, p->label[i]);
-		*row++ = cell_integer(count_equal(trace->thread.process, n_threads, (ref)i));
-		*row++ = cell_integer(count_equal(trace->stream.process, n_streams, (ref)i));
+		*row++ = cell_integer(n_threads[i]);
+		*row++ = cell_integer(n_streams[i]);
+		*row++ = cell_integer(n_events[i]);
 		*row++ = text_of(trace, p->name[i]);
 	}
+	if (n_quiet)
+		out->footer = arena_print(out->arena, "and %zu without events: fathom info --processes", n_quiet);
 }
 
 static const struct sheet_column device_columns[] = {
@@ -187,8 +229,9 @@ static const struct sheet_column device_columns[] = {
 	{ .name = "uuid", .title = "UUID", .unit = UNIT_TEXT, .hidden = true },
 };
 
-static void fill_devices(const struct trace *trace, struct sheet *out)
+static void fill_devices(const struct trace *trace, bool all, struct sheet *out)
 {
+	(void)all;
 	const struct device_table *d = &trace->device;
 
 	for (size_t i = 0; i < d->n; i++) {
@@ -230,8 +273,9 @@ static void add_wrapped(struct text *list, const char *word)
 		text_print(list, "%s %s", list->n ? "," : "", word);
 }
 
-static void fill_tables(const struct trace *trace, struct sheet *out)
+static void fill_tables(const struct trace *trace, bool all, struct sheet *out)
 {
+	(void)all;
 	struct text absent = { 0 };
 
 	for (enum table_id t = 0; t < N_TABLES; t++) {
@@ -270,8 +314,9 @@ static const struct sheet_column column_columns[] = {
 	{ .name = "meaning", .title = "Meaning", .unit = UNIT_TEXT },
 };
 
-static void fill_columns(const struct trace *trace, struct sheet *out)
+static void fill_columns(const struct trace *trace, bool all, struct sheet *out)
 {
+	(void)all;
 	for (enum table_id t = 0; t < N_TABLES; t++) {
 		if (trace_table(trace, t)->state == STATE_ABSENT)
 			continue;
@@ -308,11 +353,18 @@ static struct cell source_name(const struct trace *trace, ref source)
 	return text_of(trace, is_known ? trace->source.name[source] : NULL_str);
 }
 
-static void fill_coverage(const struct trace *trace, struct sheet *out)
+static void fill_coverage(const struct trace *trace, bool all, struct sheet *out)
 {
 	const struct coverage_table *c = &trace->coverage;
 
+	size_t n_folded = 0;
+
 	for (size_t i = 0; i < c->n; i++) {
+		if (!all && c->n_used[i] == c->n_read[i] && !unbalanced(c, i)) {
+			n_folded++;
+			continue;
+		}
+
 		struct cell *row = sheet_add_row(out);
 
 		*row++ = source_name(trace, c->source[i]);
@@ -325,7 +377,11 @@ static void fill_coverage(const struct trace *trace, struct sheet *out)
 		*row++ = count_of(c->n_unknown[i]);
 		*row++ = count_of(unbalanced(c, i));
 	}
-	out->footer = "read = kept + used + lost + unknown; kept are rows of the tables, used were folded into others";
+	out->footer = arena_print(out->arena, "read = kept + used + lost + unknown; kept are rows of the store, used "
+				  "were folded into others");
+	if (n_folded)
+		out->footer = arena_print(out->arena, "%s\n and %zu that have only used rows, or none: fathom info "
+					  "--coverage", out->footer, n_folded);
 }
 
 static const struct sheet_column loss_columns[] = {
@@ -336,8 +392,9 @@ static const struct sheet_column loss_columns[] = {
 	{ .name = "detail", .title = "Detail", .unit = UNIT_TEXT },
 };
 
-static void fill_losses(const struct trace *trace, struct sheet *out)
+static void fill_losses(const struct trace *trace, bool all, struct sheet *out)
 {
+	(void)all;
 	const struct loss_table *l = &trace->loss;
 
 	for (size_t i = 0; i < l->n; i++) {
@@ -358,8 +415,9 @@ static const struct sheet_column fact_columns[] = {
 	{ .name = "value", .title = "Value", .unit = UNIT_TEXT },
 };
 
-static void fill_facts(const struct trace *trace, struct sheet *out)
+static void fill_facts(const struct trace *trace, bool all, struct sheet *out)
 {
+	(void)all;
 	const struct fact_table *f = &trace->fact;
 
 	for (size_t i = 0; i < f->n; i++) {
