@@ -4,7 +4,8 @@
  * A renderer is a pure function. Numbers are rounded half away from zero on
  * the exact value, as Nsight Systems does; times are written in the unit of
  * the options, sizes in MB of 10^6 bytes. A sheet without rows renders as
- * nothing in csv and tsv; the caller decides what to say instead.
+ * nothing in csv and tsv; the caller decides what to say instead. A sheet's
+ * heading and footer are written by column and table, its own look by column.
  *
  * To add a format: 1 a function render_X in a file render_*.c, 2 a line in
  * the table of render.c, 3 a test in test/report/.

@@ -174,6 +174,8 @@ static void render(const struct sheet *sheet, const struct render_options *optio
 
 	for (size_t c = 0; c < sheet->n_columns; c++)
 		widths[c] = find_width(sheet, c, options);
+	if (sheet->heading)
+		text_adds(out, sheet->heading);
 	if (boxes)
 		add_rule(sheet, widths, ruled, out);
 	if (!options->no_header) {
@@ -184,6 +186,8 @@ static void render(const struct sheet *sheet, const struct render_options *optio
 		add_line(sheet, &sheet->cells[r * sheet->n_columns], widths, frame, options, scratch, out);
 	if (boxes)
 		add_rule(sheet, widths, ruled, out);
+	if (sheet->footer)
+		text_adds(out, sheet->footer);
 	text_end(&scratch[0]);
 	text_end(&scratch[1]);
 	arena_end(&arena);
@@ -191,7 +195,10 @@ static void render(const struct sheet *sheet, const struct render_options *optio
 
 void render_column(const struct sheet *sheet, const struct render_options *options, struct text *out)
 {
-	render(sheet, options, false, out);
+	if (sheet->print)
+		sheet->print(sheet, out);
+	else
+		render(sheet, options, false, out);
 }
 
 void render_table(const struct sheet *sheet, const struct render_options *options, struct text *out)
