@@ -239,7 +239,9 @@ bool os_temporary(const char *folder, struct os_temporary *out, struct err *err)
 		folder = "/tmp";
 	*out = (struct os_temporary){ .fd = -1 };
 #ifdef O_TMPFILE
-	out->fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	/* Without /proc, in a bare chroot, it could not be given a name later. */
+	if (access("/proc/self/fd", X_OK) == 0)
+		out->fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 #endif
 	/* Not every file system can make a file without a name. */
 	for (int i = 0; out->fd < 0 && i < 100; i++) {
