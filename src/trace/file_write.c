@@ -107,10 +107,14 @@ static void plan_others(const struct trace *trace, enum table_id t, size_t colum
 
 	if (is_base(&def->columns[column]))
 		return;
-	for (size_t i = 0; i < def->n_columns && c->n_others < MOST_OTHERS; i++)
-		if (def->columns[i].stored && is_base(&def->columns[i]) && *trace_column(trace, t, i) &&
-		    cell_sizes[def->columns[i].type] == c->size)
-			c->others[c->n_others++] = (struct code_other){ def->columns[i].name, *trace_column(trace, t, i) };
+	for (size_t i = 0; i < def->n_columns && c->n_others < MOST_OTHERS; i++) {
+		const void *values = def->columns[i].stored ? *trace_column(trace, t, i) : NULL;
+
+		/* One that is constant helps nobody, and may not be in the file at all. */
+		if (values && is_base(&def->columns[i]) && cell_sizes[def->columns[i].type] == c->size &&
+		    !is_constant(values, c->n, c->size))
+			c->others[c->n_others++] = (struct code_other){ def->columns[i].name, values };
+	}
 }
 
 /*

@@ -63,6 +63,18 @@ TEST(file, gives_back_many_rows_when_compressed)
 	expect_round_trip(every_table(3001), true);
 }
 
+/* Names that are mostly NULL are smaller against correlations that are all NULL, and not in the file. */
+TEST(file, stores_no_column_against_one_that_is_not_there)
+{
+	char text[400 * 64] = "";
+	uint64_t seed = 3;
+
+	for (int i = 0; i < 400; i++)
+		snprintf(text + strlen(text), 64, "overhead %s thread=1 %d..%d\n", next_number(&seed) % 3 ? "" : "flush",
+			 10 * i, 10 * i + 7);
+	expect_round_trip(trace_of(text), true);
+}
+
 TEST(file, gives_back_a_trace_of_nothing)
 {
 	expect_round_trip(trace_of(""), false);
