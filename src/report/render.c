@@ -144,6 +144,24 @@ static double as_double(const struct cell *cell)
 	return cell->kind == CELL_DOUBLE ? cell->number : (double)cell->integer;
 }
 
+/*
+ * Write a time in a unit longer than ns. Nsight Systems rounds to tenths of a
+ * nanosecond first and the quotient again: 22897.48 ns are 22897.5 ns and then
+ * 22.898 us.
+ */
+static void render_scaled(const struct cell *cell, enum time_unit unit, struct text *out)
+{
+	struct text tenths = { 0 };
+	double ns = as_double(cell);
+
+	if (cell->kind == CELL_DOUBLE && isfinite(ns)) {
+		render_number(ns, 1, &tenths);
+		ns = strtod(tenths.p, NULL);
+		text_end(&tenths);
+	}
+	render_number(ns / times[unit].ns, times[unit].decimals, out);
+}
+
 void render_cell(const struct sheet_column *column, const struct cell *cell, const struct render_options *options,
 		 struct text *out)
 {
@@ -156,10 +174,10 @@ void render_cell(const struct sheet_column *column, const struct cell *cell, con
 	switch (column->unit) {
 	case UNIT_NS:
 	case UNIT_MEAN_NS:
-		if (options->time_unit != TIME_NSEC || column->unit == UNIT_MEAN_NS || cell->kind == CELL_DOUBLE)
-			render_number(as_double(cell) / times[options->time_unit].ns,
-				      column->unit == UNIT_NS && options->time_unit == TIME_NSEC ? 0 :
-				      times[options->time_unit].decimals, out);
+		if (options->time_unit != TIME_NSEC)
+			render_scaled(cell, options->time_unit, out);
+		else if (column->unit == UNIT_MEAN_NS || cell->kind == CELL_DOUBLE)
+			render_number(as_double(cell), column->unit == UNIT_MEAN_NS, out);
 		else
 			text_print(out, "%lld", (long long)cell->integer);
 		return;
