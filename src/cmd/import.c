@@ -105,7 +105,7 @@ static const struct option options[] = {
 	  offsetof(struct import_command_options, replace) },
 	{ 0, "rank", OPTION_NUMBER, "N", "the rank of a file that does not tell its own",
 	  offsetof(struct import_command_options, rank) },
-	{ 'q', "quiet", OPTION_SWITCH, NULL, "print errors only", offsetof(struct import_command_options, quiet) },
+	{ 'q', "quiet", OPTION_SWITCH, NULL, "print losses and errors only", offsetof(struct import_command_options, quiet) },
 };
 
 static const struct example examples[] = {

@@ -1,16 +1,19 @@
 /*
  * cmd/losses.c - tells what a trace lacks; every command that prints numbers
- * of a trace calls it, so that no loss is silent.
+ * of a trace calls it. No loss is silent: it is told on stderr under --quiet
+ * as well.
  */
 #include "cmd/command.h"
 #include "trace/trace.h"
 
-void note_losses(struct trace *trace, const struct ui *ui)
+void note_losses(struct trace *trace, const struct ui *asked)
 {
+	struct ui loud = *asked, *ui = &loud;
 	static const struct need needs[] = { NEED(loss), NEED(source) };
 	const struct loss_table *loss = &trace->loss;
 	struct err err;
 
+	loud.quiet = false;
 	if (!trace_need(trace, needs, ARRAY_LEN(needs), &err)) {
 		ui_note(ui, "%s: what was lost is not known: %s", trace->path, err.text);
 		return;

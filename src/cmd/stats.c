@@ -343,6 +343,7 @@ static enum status run_jobs(const struct call *call, struct trace *trace)
 	const struct stats_options *o = call->options;
 	struct words names = o->reports;
 	struct window window = WINDOW_ALL;
+	const char *last = NULL;
 	size_t n_failed = 0;
 
 	if (!names.n)
@@ -360,10 +361,12 @@ static enum status run_jobs(const struct call *call, struct trace *trace)
 	for (size_t i = 0; i < names.n; i++)
 		if (!run_job(call, trace, &jobs[i], window)) {
 			n_failed++;
-			ui_note(call->ui, "%s: %s", jobs[i].name, call->err->text);
+			last = arena_print(call->arena, "%s: %s", jobs[i].name, call->err->text);
+			ui_note(call->ui, "%s", last);
 		}
 	if (n_failed)
-		return failed(call, "%s: %zu of %zu reports could not be made", trace->path, n_failed, names.n);
+		return failed(call, "%s: %zu of %zu reports could not be made: %s", trace->path, n_failed, names.n,
+			      last);
 	return STATUS_DONE;
 }
 
@@ -408,7 +411,7 @@ static const struct option options[] = {
 	{ 'o', "output", OPTION_LIST, "OUTPUT[,...]",
 	  "- for the console, @COMMAND for a pipe, else the beginning of a file's name, . for that of the trace",
 	  offsetof(struct stats_options, outputs) },
-	{ 'q', "quiet", OPTION_SWITCH, NULL, "only tables and errors: no notes, no progress",
+	{ 'q', "quiet", OPTION_SWITCH, NULL, "only tables, losses and errors: no headings, no notes, no progress",
 	  offsetof(struct stats_options, quiet) },
 	{ 0, "timeunit", OPTION_TEXT, "UNIT", "write times in nsec, usec, msec or seconds",
 	  offsetof(struct stats_options, time_unit) },
