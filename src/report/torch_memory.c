@@ -32,7 +32,9 @@ static bool is_of_device(const struct trace *trace, size_t row)
 {
 	const struct memory_table *m = &trace->memory;
 
-	return m->device[row] != NULL_ref || m->kind[row] == MEMORY_DEVICE;
+	if (m->kind[row] == MEMORY_PAGEABLE || m->kind[row] == MEMORY_PINNED)
+		return false;
+	return m->kind[row] == MEMORY_DEVICE || m->device[row] != NULL_ref;
 }
 
 static int compare_instants(const void *left, const void *right)

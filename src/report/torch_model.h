@@ -59,6 +59,9 @@ void torch_events_end(struct torch_events *events);
  */
 void torch_memory_measure(struct torch_events *events, struct window window, const uint32_t *source_of);
 
+/* The last step of it (torch_tree.c): order, parents, device time. */
+void torch_tree_build(struct torch_events *events);
+
 /* Append an event without relatives; valid until the next one. */
 struct torch_event *torch_events_add(struct torch_events *events);
 

@@ -102,8 +102,6 @@ static struct wish read_wish(const struct report_args *args)
 
 		if (strcmp(word, "shapes") == 0)
 			wish.by_shapes = true;
-		else if (strcmp(word, "stack") == 0)
-			wish.stack = 1;
 		else if (read_size(word, "limit", &wish.limit))
 			wish.is_limit_said = true;
 		else if ((value = value_of(word, "sort")))
