@@ -79,6 +79,7 @@ static bool survive(const char *p, size_t n, struct sound sound)
 	trace = trace_open(a_path(), &err);
 	if (!trace) {
 		EXPECT(strncmp(err.text, a_path(), strlen(a_path())) == 0 && !strchr(err.text, '\n'));
+		unlink(a_path());
 		return false;
 	}
 	trace_need_all(trace, NULL);
