@@ -17,7 +17,7 @@
 #include "base/os.h"
 
 /* Sniffed in this order: magic numbers first, text last. */
-#define IMPORTERS(_) _(fathom) _(nsys) _(nsys_rep)
+#define IMPORTERS(_) _(fathom) _(nsys) _(nsys_rep) _(torch)
 
 #define DECLARE(name) extern const struct importer importer_##name;
 #define POINTER(name) &importer_##name,
