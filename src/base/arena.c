@@ -96,11 +96,11 @@ char *arena_copy(struct arena *a, const char *p, size_t n)
 char *arena_print(struct arena *a, const char *format, ...)
 {
 	va_list args;
-	char *text;
+	char none[1], *text;
 	int n;
 
 	va_start(args, format);
-	n = vsnprintf(NULL, 0, format, args);
+	n = vsnprintf(none, 0, format, args);
 	va_end(args);
 	text = arena_take(a, (size_t)n + 1);
 	va_start(args, format);

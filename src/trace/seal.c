@@ -173,6 +173,15 @@ static void *keep(struct trace *trace, void *block)
 	return block;
 }
 
+/* Looking at a cell makes its chunk, so a chunk may be all NULL after all. */
+static bool is_all_null(const char *cells, size_t n, enum cell_type type)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!cell_is_null(type, cells, i))
+			return false;
+	return true;
+}
+
 /* A column as one array in the order of the rows as given; its chunks are gone. NULL when all NULL. */
 static char *gather_column(struct build_table *t, size_t c, enum cell_type type)
 {
@@ -195,7 +204,10 @@ static char *gather_column(struct build_table *t, size_t c, enum cell_type type)
 	}
 	block_end(t->chunks[c]);
 	t->chunks[c] = NULL;
-	return out;
+	if (!is_all_null(out, t->n, type))
+		return out;
+	block_end(out);
+	return NULL;
 }
 
 /* ---- order ---- */
