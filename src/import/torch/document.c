@@ -295,6 +295,7 @@ static void begin_document(struct document *d, struct cursor *c)
 /* One window of text outside of traceEvents. *more is false at the end of the text. */
 static bool read_around(struct document *d, char *window, bool *more, struct err *err)
 {
+	const bool was_between = d->where == BETWEEN_DOCUMENTS;
 	uint64_t at = d->feed.read_at;
 	struct json key = { 0 };
 	bool is_large = false;
@@ -306,15 +307,15 @@ static bool read_around(struct document *d, char *window, bool *more, struct err
 	*more = n > 0;
 	memset(window + n, 0, JSON_PADDING);
 	c.end = window + n;
-	if (d->where == BETWEEN_DOCUMENTS)
+	if (was_between)
 		begin_document(d, &c);
 	else
 		read_members(d, &c, &key, &is_large);
-	if (n == CHUNK_SIZE && c.p == window && !is_large && d->where == IN_DOCUMENT) {
+	if (n == CHUNK_SIZE && c.p == window && !is_large) {
 		count_junk(d, at, n); /* a key that fills the window */
 		return true;
 	}
-	if (n == CHUNK_SIZE || c.p == c.end || d->where != IN_DOCUMENT) {
+	if (n == CHUNK_SIZE || c.p == c.end || was_between || d->where != IN_DOCUMENT) {
 		feed_back(&d->feed, c.p, (size_t)(c.end - c.p));
 		return !is_large || squeeze_value(d, &key, err);
 	}
