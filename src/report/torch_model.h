@@ -131,9 +131,17 @@ struct torch_stacks {
 void torch_stacks_begin(struct torch_stacks *out, const struct torch_events *events);
 void torch_stacks_end(struct torch_stacks *stacks);
 
+/* Where an event's stack is: a text of the source, else its innermost frame; both may be NULL. */
+struct torch_stack {
+	str_id text;
+	ref frame;
+};
+
+struct torch_stack torch_stack_of(const struct torch_stacks *stacks, const struct torch_event *e);
+
 /*
- * The innermost frames of an event, at most depth, innermost first. Texts are
+ * The innermost frames of a stack, at most depth, innermost first. Texts are
  * the trace's, or the arena's. Returns how many.
  */
-size_t torch_stack_of(const struct torch_stacks *stacks, const struct torch_event *e, struct arena *arena,
-		      const char **frames, size_t depth);
+size_t torch_stack_frames(const struct torch_stacks *stacks, struct torch_stack stack, struct arena *arena,
+			  const char **frames, size_t depth);

@@ -65,6 +65,8 @@ struct averages {
 	struct average *rows;
 	size_t n, room;
 	struct names keys, shapes, stacks;
+	uint32_t *stack_of; /* number in stacks of each struct torch_stack */
+	size_t stack_room;
 };
 
 /* ---- arguments ---- */
@@ -136,14 +138,14 @@ static uint32_t shapes_of(struct averages *all, const struct trace *trace, ref o
 	return *at;
 }
 
-/* The innermost frames of an event, joined by semicolons. */
-static uint32_t stack_of(struct averages *all, const struct torch_stacks *stacks, const struct torch_event *e,
-			 size_t depth)
+/* The innermost frames of a stack, joined by semicolons. */
+static uint32_t join_stack(struct averages *all, const struct torch_stacks *stacks, struct torch_stack stack,
+			   size_t depth)
 {
 	const char *frames[TORCH_MAX_STACK];
 	struct arena scratch = { 0 };
 	struct text text = { 0 };
-	const size_t n = torch_stack_of(stacks, e, &scratch, frames, depth);
+	const size_t n = torch_stack_frames(stacks, stack, &scratch, frames, depth);
 	uint32_t id;
 
 	text_adds(&text, "");
@@ -156,6 +158,24 @@ static uint32_t stack_of(struct averages *all, const struct torch_stacks *stacks
 	text_end(&text);
 	arena_end(&scratch);
 	return id;
+}
+
+/* Stacks of events; each stack is joined once. */
+static uint32_t stack_of(struct averages *all, struct names *known, const struct torch_stacks *stacks,
+			 const struct torch_event *e, size_t depth)
+{
+	const struct torch_stack stack = torch_stack_of(stacks, e);
+	const size_t n_before = known->n;
+	const uint32_t at = names_number(known, &stack, sizeof(stack));
+
+	if (known->n > n_before) {
+		if (at >= all->stack_room) {
+			all->stack_room = all->stack_room ? all->stack_room * 2 : 256;
+			all->stack_of = block_grow(all->stack_of, all->stack_room * sizeof(*all->stack_of));
+		}
+		all->stack_of[at] = join_stack(all, stacks, stack, depth);
+	}
+	return all->stack_of[at];
 }
 
 static struct average *average_of(struct averages *all, const struct torch_event *e, uint32_t shapes, uint32_t stack)
@@ -203,6 +223,8 @@ static void average(struct averages *all, const struct torch_events *events, con
 	const struct trace *trace = events->trace;
 	uint32_t *known = block_take((trace->strings.n + 1) * sizeof(*known));
 	struct torch_stacks stacks = { 0 };
+	struct arena scratch = { 0 };
+	struct names known_stacks = { .arena = &scratch };
 
 	memset(known, 0xff, (trace->strings.n + 1) * sizeof(*known));
 	if (wish->stack)
@@ -216,12 +238,13 @@ static void average(struct averages *all, const struct torch_events *events, con
 		if (wish->by_shapes)
 			shapes = shapes_of(all, trace, e->side == TORCH_CPU ? e->op : NULL_ref, known);
 		if (wish->stack)
-			stack = stack_of(all, &stacks, e, wish->stack);
+			stack = stack_of(all, &known_stacks, &stacks, e, wish->stack);
 		add_event(average_of(all, e, shapes, stack), events, e);
 	}
 	if (wish->stack)
 		torch_stacks_end(&stacks);
 	block_end(known);
+	arena_end(&scratch);
 }
 
 /* ---- order ---- */
@@ -425,6 +448,7 @@ static void run(const struct trace *trace, const struct report *self, const stru
 	out->print_with = look;
 
 	block_end(all.rows);
+	block_end(all.stack_of);
 	torch_events_end(&events);
 	arena_end(&scratch);
 }

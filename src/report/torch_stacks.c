@@ -181,26 +181,28 @@ static size_t split_stack(const char *text, size_t length, struct arena *arena, 
 	return n;
 }
 
-size_t torch_stack_of(const struct torch_stacks *stacks, const struct torch_event *e, struct arena *arena,
-		      const char **frames, size_t depth)
+struct torch_stack torch_stack_of(const struct torch_stacks *stacks, const struct torch_event *e)
 {
 	const struct trace *trace = stacks->trace;
-	ref op = e->op, frame = NULL_ref;
-	size_t n = 0;
+	ref op = e->op;
 
 	if (op != NULL_ref && stacks->is_backward[op])
 		op = stacks->forward[op];
-	if (op != NULL_ref) {
-		const str_id text = trace->op.call_stack[op];
+	if (op != NULL_ref)
+		return (struct torch_stack){ trace->op.call_stack[op], stacks->frame_of_op[op] };
+	return (struct torch_stack){ NULL_str, e->api == NULL_ref ? NULL_ref : stacks->frame_of_api[e->api] };
+}
 
-		if (text != NULL_str)
-			return split_stack(trace_text(trace, text), trace_text_length(trace, text), arena, frames,
-					   depth);
-		frame = stacks->frame_of_op[op];
-	} else if (e->api != NULL_ref) {
-		frame = stacks->frame_of_api[e->api];
-	}
-	for (; frame != NULL_ref && n < depth; frame = stacks->outer[frame]) {
+size_t torch_stack_frames(const struct torch_stacks *stacks, struct torch_stack stack, struct arena *arena,
+			  const char **frames, size_t depth)
+{
+	const struct trace *trace = stacks->trace;
+	size_t n = 0;
+
+	if (stack.text != NULL_str)
+		return split_stack(trace_text(trace, stack.text), trace_text_length(trace, stack.text), arena, frames,
+				   depth);
+	for (ref frame = stack.frame; frame != NULL_ref && n < depth; frame = stacks->outer[frame]) {
 		const char *name = trace_text(trace, trace->python_frame.name[frame]);
 
 		if (name && !is_left_out(name))
