@@ -231,8 +231,6 @@ static const struct nsys_column gpu_fault[] = {
 
 /* ---- counters ---- */
 
-enum { METRICS_OF_GPU, METRICS_OF_SOC };
-
 static enum nsys_outcome finish_metric(struct nsys *n, struct nsys_line *line, void *row)
 {
 	const int64_t type = line->v[LINE_TYPE];

@@ -252,6 +252,7 @@ static enum nsys_outcome finish_openmp(struct nsys *n, struct nsys_line *line, v
 static const struct nsys_column openmp[] = {
 	DUE("start", VALUE, openmp, start_ns),
 	DUE("end", VALUE, openmp, end_ns),
+	LINE("eventClass", VALUE, LINE_TYPE), /* one number for all of OpenMP */
 	ROW("globalTid", THREAD, openmp, track),
 	ROW("nameId", STRING, openmp, name),
 	ROW("eventKind", VALUE, openmp, kind),

@@ -155,7 +155,7 @@ enum nsys_target { INTO_ROW, INTO_SHAPE, INTO_LINE, INTO_REAL };
 enum nsys_field {
 	LINE_PID, LINE_DEVICE, LINE_CONTEXT, LINE_STREAM, LINE_OPERATION, LINE_TYPE, LINE_METRIC, LINE_TEXT_ID,
 	LINE_JSON_ID, LINE_THREAD, LINE_DOMAIN, LINE_UINT64, LINE_INT64, LINE_UINT32, LINE_INT32, LINE_HARDWARE,
-	LINE_VM, LINE_NAME_ID, LINE_NUMBER, N_LINE_FIELDS
+	LINE_VM, N_LINE_FIELDS
 };
 
 enum { LINE_DOUBLE, LINE_FLOAT, N_LINE_REALS };
@@ -181,7 +181,6 @@ struct nsys_column {
 #define DUE(name, conversion, t, c) { name, conversion, INTO_ROW, COL_##t##_##c, true }
 #define SHAPE(name, conversion, c) { name, conversion, INTO_SHAPE, COL_kernel_shape_##c, false }
 #define LINE(name, conversion, field) { name, conversion, INTO_LINE, field, false }
-
 #define REAL(name, field) { name, VALUE, INTO_REAL, field, false }
 
 /* What finish says of a line: add its row, it is kept in another way, or folded into other rows. */
@@ -208,6 +207,9 @@ void nsys_read_table(struct nsys *n, const struct nsys_table *table);
 
 extern const struct nsys_table nsys_target_tables[], nsys_device_tables[], nsys_host_tables[];
 extern const size_t n_nsys_target_tables, n_nsys_device_tables, n_nsys_host_tables;
+
+/* Whose metrics a table of counters holds. */
+enum { METRICS_OF_GPU, METRICS_OF_SOC };
 
 /* Keep the i-th column asked for, if it is not NULL, as the fact "key.column" of the table. */
 void nsys_keep_fact(struct nsys_cursor *c, int i, int64_t key, const char *column, ref process);

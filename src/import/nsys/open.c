@@ -3,8 +3,8 @@
  *
  *   (1) Nothing of the database is executed: no view, trigger, virtual table or
  *       extension; only tables made by CREATE TABLE are listed.
- *   (2) Nothing is written, and no other process is locked out: the file is
- *       opened as immutable unless a write-ahead log lies beside it.
+ *   (2) The file is opened for reading and as immutable, so that no lock and no
+ *       other file is needed, unless a write-ahead log lies beside it.
  *   (3) A cut file is opened as far as it goes.
  *   (4) What is compressed or comes through a pipe is copied to a temporary file
  *       first, which has no name once SQLite has it open.

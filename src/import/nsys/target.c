@@ -314,8 +314,6 @@ static enum nsys_outcome finish_stream_name(struct nsys *n, struct nsys_line *li
 
 /* ---- counters ---- */
 
-enum { METRICS_OF_GPU, METRICS_OF_SOC };
-
 static const struct nsys_column counter[] = {
 	ROW("typeId", VALUE, counter, type_id),
 	ROW("metricId", VALUE, counter, number),
