@@ -207,7 +207,8 @@ static bool is_listed(const struct trace_file *f, const char *table, const char 
 {
 	char line[2 * NAME_SIZE + 2];
 	const int n = snprintf(line, sizeof(line), "%s%s%s\n", table, column ? "." : "", column ? column : "");
-	const char *p = f->contents.p, *end = p + f->contents.n;
+	const char *p = f->contents.p;
+	const char *end = f->contents.n ? p + f->contents.n : p;
 
 	while (p < end) {
 		const char *next = memchr(p, '\n', (size_t)(end - p));
