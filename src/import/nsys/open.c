@@ -31,11 +31,21 @@ static bool copy_to(struct source *source, struct os_temporary *file, struct err
 	while (done && got > 0) {
 		done = source_read(source, chunk, CHUNK, &got, err) && os_temporary_write(file, chunk, got, err);
 		if (done && file->n > most_bytes)
-			done = fail(err, "%s: more than %llu GiB when unpacked", source_path(source),
-				    (unsigned long long)(most_bytes >> 30));
+			done = fail(err, "more than %llu GiB when unpacked", (unsigned long long)(most_bytes >> 30));
 	}
 	block_end(chunk);
 	return done;
+}
+
+/* Copy what the source gives to a temporary file that has a name. */
+static bool unpack(struct source *source, struct os_temporary *file, struct err *err)
+{
+	if (!os_temporary(source_options(source)->temporary, file, err))
+		return false;
+	if (copy_to(source, file, err) && os_temporary_name(file, err))
+		return true;
+	os_temporary_end(file);
+	return false;
 }
 
 static bool is_seekable(struct source *source)
@@ -213,17 +223,12 @@ bool nsys_open(struct source *source, struct arena *arena, struct nsys_database 
 {
 	struct os_temporary file = { .fd = -1 };
 	const char *path = source_path(source);
-	bool done = true;
+	bool done;
 
 	*out = (struct nsys_database){ 0 };
 	if (!is_seekable(source)) {
-		done = os_temporary(source_options(source)->temporary, &file, err);
-		if (done && (!copy_to(source, &file, err) || !os_temporary_name(&file, err))) {
-			os_temporary_end(&file);
-			return false;
-		}
-		if (!done)
-			return false;
+		if (!unpack(source, &file, err))
+			return fail_in(err, "%s", path);
 		path = file.path;
 	}
 	out->size = os_file_size(path);
