@@ -247,6 +247,34 @@ static void collect_device(struct collector *c)
 
 #undef ADD_DEVICE
 
+/*
+ * Times of one source count from its own recording's start, as PyTorch's do:
+ * the last digits of durations in double microseconds depend on it. Those of
+ * several sources stay on the trace's clock.
+ */
+static void shift_to_start(struct torch_events *events)
+{
+	const struct source_table *s = &events->trace->source;
+	uint32_t source;
+
+	if (events->n == 0)
+		return;
+	source = events->events[0].source;
+	if (source >= s->n || s->start_ns[source] == NULL_i64 || s->start_ns[source] == 0)
+		return;
+	for (size_t i = 0; i < events->n; i++)
+		if (events->events[i].source != source)
+			return;
+	for (size_t i = 0; i < events->n; i++) {
+		struct torch_event *e = &events->events[i];
+
+		e->start_ns = duration_ns(s->start_ns[source], e->start_ns);
+		e->end_ns = duration_ns(s->start_ns[source], e->end_ns);
+		if (e->side == TORCH_DEVICE)
+			e->device_us = torch_duration_us(e);
+	}
+}
+
 void torch_events_begin(struct torch_events *out, const struct trace *trace, const struct report_args *args,
 			int32_t rank)
 {
@@ -270,6 +298,7 @@ void torch_events_begin(struct torch_events *out, const struct trace *trace, con
 	block_end(c.name_class);
 	block_end(c.source_of);
 
+	shift_to_start(out);
 	torch_tree_build(out);
 }
 

@@ -339,7 +339,6 @@ static struct torch_look *find_look(const struct averages *all, const struct tor
 	look->has_memory = events->has_memory;
 	look->max_name_width = wish->max_name_width;
 	look->limit = wish->limit;
-	look->has_shapes = false;
 	for (size_t i = 0; i < all->n; i++) {
 		const struct average *a = &all->rows[i];
 

@@ -5,7 +5,6 @@
  * source locations and FLOPs are shown, each stands under its own title.
  */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"

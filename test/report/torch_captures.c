@@ -7,18 +7,24 @@
 
 extern const struct report report_torch_ops;
 
-static struct trace *open_capture(const char *name)
+static struct trace *open_captures(const char *const *paths, size_t n)
 {
 	static const struct import_options options = { .rank = NULL_i32 };
 	static const struct ui silent;
-	char path[256];
-	const char *paths[] = { path };
 	struct trace *trace;
 	struct err err;
 
-	snprintf(path, sizeof(path), "test/data/torch/%s.json.gz", name);
-	EXPECT_DONE((trace = import_open(paths, 1, &options, &silent, &err)) != NULL, err);
+	EXPECT_DONE((trace = import_open(paths, n, &options, &silent, &err)) != NULL, err);
 	return trace;
+}
+
+static struct trace *open_capture(const char *name)
+{
+	char path[256];
+	const char *paths[] = { path };
+
+	snprintf(path, sizeof(path), "test/data/torch/%s.json.gz", name);
+	return open_captures(paths, 1);
 }
 
 static void compare(const char *name, const char *answer, const char *words)
@@ -47,4 +53,14 @@ CAPTURE(sync_bound)
 TEST(torch_captures, equals_the_table_by_shapes_of_gpt_train)
 {
 	compare("gpt_train", "shapes", "shapes:sort=self_cuda_time_total:limit=60:name_width=80");
+}
+
+TEST(torch_captures, picks_one_rank_of_several_as_if_it_were_alone)
+{
+	static const char *const ranks[] = {
+		"test/data/ddp/balanced.rank0.json.gz", "test/data/ddp/balanced.rank1.json.gz",
+	};
+
+	EXPECT_EQ_TEXT(torch_printed(&report_torch_ops, open_captures(ranks, 2), "rank=1:limit=-1"),
+		       torch_printed(&report_torch_ops, open_captures(&ranks[1], 1), "limit=-1"));
 }
