@@ -158,6 +158,17 @@ static void begin_chunks(struct build_table *t)
 	t->n_chunks++;
 }
 
+/* A copy of a known size is one instruction. */
+static inline void put_cell(char *chunk, size_t at, const char *value, size_t size)
+{
+	switch (size) {
+	case 8: memcpy(chunk + at * 8, value, 8); break;
+	case 4: memcpy(chunk + at * 4, value, 4); break;
+	case 2: memcpy(chunk + at * 2, value, 2); break;
+	default: chunk[at] = *value;
+	}
+}
+
 ref builder_add(struct builder *b, enum table_id table, const void *row)
 {
 	const struct table_def *def = &table_defs[table];
@@ -169,17 +180,14 @@ ref builder_add(struct builder *b, enum table_id table, const void *row)
 	for (size_t c = 0; c < def->n_columns; c++) {
 		const enum cell_type type = def->columns[c].type;
 		const char *value = (const char *)row + def->columns[c].row_at;
-		const size_t size = cell_sizes[type];
 		char *chunk = t->chunks[c] ? t->chunks[c][i] : NULL;
-		uint64_t bits = 0;
 
-		memcpy(&bits, value, size);
 		if (!chunk) {
-			if (bits == cell_null_bits(type))
+			if (cell_is_null(type, value, 0))
 				continue;
 			chunk = begin_chunk(t, c, type, i);
 		}
-		memcpy(chunk + at * size, &bits, size);
+		put_cell(chunk, at, value, cell_sizes[type]);
 	}
 	return (ref)t->n++;
 }

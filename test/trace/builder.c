@@ -186,7 +186,7 @@ TEST(builder, completes_a_stream_with_the_context_that_comes_later)
 
 TEST(builder, names_a_kernel_by_libiberty_and_keeps_the_text_of_the_source)
 {
-	struct trace *t = trace_of("kernel \"scale(float *, float, unsigned int)\" mangled=_Z5scalePffj 0..1\n");
+	struct trace *t = trace_of("kernel demangled=\"scale(float *, float, unsigned int)\" mangled=_Z5scalePffj 0..1\n");
 
 	EXPECT_EQ_TEXT(trace_text(t, t->kernel_shape.name[0]), "scale(float*, float, unsigned int)");
 	EXPECT_EQ_TEXT(trace_text(t, t->kernel_shape.demangled[0]), "scale(float *, float, unsigned int)");
