@@ -1,0 +1,173 @@
+/*
+ * collect/begin.c - how the collector comes into a process, and how it leaves.
+ *
+ * CUDA loads it in cuInit (CUDA_INJECTION64_PATH), NVTX at its first call
+ * (NVTX_INJECTION64_PATH), whichever comes first. The child of a fork begins
+ * anew at its first event. When anything fails the process runs as if nobody
+ * were there.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "collect/collect.h"
+
+/* Address space for a spool file; memory and disk are taken as segments are needed. */
+enum { SPAN_GIB = 64 };
+
+struct collector collector = { .file = -1 };
+
+static pthread_mutex_t begin_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static bool map_control(void)
+{
+	char path[600];
+	void *p;
+	int file;
+
+	snprintf(path, sizeof(path), "%s/control", collector.folder);
+	file = open(path, O_RDWR | O_CLOEXEC);
+	if (file < 0)
+		return false;
+	p = mmap(NULL, sizeof(struct spool_control), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+	close(file);
+	if (p == MAP_FAILED)
+		return false;
+	collector.control = p;
+	if (memcmp(collector.control->magic, SPOOL_CONTROL_MAGIC, 8) == 0 &&
+	    collector.control->version == SPOOL_VERSION)
+		return true;
+	munmap(p, sizeof(struct spool_control));
+	collector.control = NULL;
+	return false;
+}
+
+/* Arguments of the process, NUL-separated and cut. */
+static void read_command(struct spool_head *head)
+{
+	int file = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+
+	if (file >= 0) {
+		if (read(file, head->command, sizeof(head->command) - 1) < 0)
+			head->command[0] = '\0';
+		close(file);
+	}
+	if (readlink("/proc/self/exe", head->executable, sizeof(head->executable) - 1) < 0)
+		head->executable[0] = '\0';
+}
+
+static bool make_file(bool is_fork)
+{
+	const uint64_t start_ns = now_ns();
+	struct timespec utc;
+	char path[600];
+	void *span;
+
+	snprintf(path, sizeof(path), "%s/%d-%llu.spool", collector.folder, (int)getpid(), (unsigned long long)start_ns);
+	collector.file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (collector.file < 0)
+		return false;
+	span = mmap(NULL, (size_t)SPAN_GIB << 30, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (span == MAP_FAILED || posix_fallocate(collector.file, 0, SPOOL_SEGMENT) != 0 ||
+	    mmap(span, SPOOL_SEGMENT, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, collector.file, 0) == MAP_FAILED) {
+		close(collector.file);
+		collector.file = -1;
+		unlink(path);
+		return false;
+	}
+	collector.head = span;
+	collector.n_reserved = 1;
+	clock_gettime(CLOCK_REALTIME, &utc);
+	collector.head->version = SPOOL_VERSION;
+	collector.head->segment = SPOOL_SEGMENT;
+	collector.head->pid = getpid();
+	collector.head->parent = getppid();
+	collector.head->start_ns = start_ns;
+	collector.head->utc_ns = utc.tv_sec * 1000000000ll + utc.tv_nsec;
+	collector.head->is_fork = is_fork;
+	read_command(collector.head);
+	memcpy(collector.head->magic, SPOOL_MAGIC, 8);
+	return true;
+}
+
+/* Nothing of the parent's is used in the child: its file, its threads and CUPTI are the parent's. */
+static void forked(void)
+{
+	atomic_store(&collector.is_ready, false);
+	atomic_store(&collector.is_recording, false);
+	if (collector.file >= 0)
+		close(collector.file);
+	collector.file = -1;
+	collector.has_cupti = false;
+	pthread_mutex_init(&begin_lock, NULL);
+}
+
+static void end(void)
+{
+	struct spool_head *head = collector.head;
+
+	if (!atomic_load(&collector.is_ready) || head->pid != getpid())
+		return;
+	window_close();
+	cupti_flush(true);
+	atomic_store(&collector.is_ending, true);
+	keeper_wake();
+	atomic_store(&head->last_ns, now_ns());
+	atomic_store(&head->ended, 1);
+}
+
+/* Under the lock. */
+static bool begin(void)
+{
+	const bool is_fork = atomic_load(&collector.epoch) > 0;
+	const char *folder = getenv("FATHOM_SPOOL");
+
+	if (!is_fork) {
+		if (!folder || strlen(folder) >= sizeof(collector.folder))
+			return false;
+		strcpy(collector.folder, folder);
+		if (!map_control())
+			return false;
+		pthread_atfork(NULL, NULL, forked);
+		atexit(end);
+	}
+	segment_queue_begin();
+	if (!make_file(is_fork))
+		return false;
+	collector.kinds = collector.control->kinds;
+	atomic_fetch_add(&collector.epoch, 1);
+	if (!keeper_begin())
+		return false;
+	atomic_store(&collector.is_ready, true);
+	window_follow_wish();
+	return true;
+}
+
+bool collector_begin(void)
+{
+	static _Atomic uint32_t n_tries;
+
+	if (atomic_load_explicit(&collector.is_ready, memory_order_acquire))
+		return true;
+	if (atomic_load(&collector.epoch) == 0 && atomic_fetch_add(&n_tries, 1) > 16)
+		return false; /* nobody wants to know about this process */
+	pthread_mutex_lock(&begin_lock);
+	if (!atomic_load(&collector.is_ready))
+		begin();
+	pthread_mutex_unlock(&begin_lock);
+	return atomic_load(&collector.is_ready);
+}
+
+/* Called by libcuda inside cuInit. */
+EXPORTED int InitializeInjection(void)
+{
+	if (collector_begin())
+		cupti_begin();
+	return 1;
+}

@@ -1,0 +1,140 @@
+/*
+ * collect/collect.h - what the collector's files share; nobody else sees it.
+ *
+ * The collector is a guest in somebody else's process:
+ *
+ *   (1) It never exits, prints, or waits on the application's threads. What
+ *       cannot be kept is counted.
+ *   (2) The hot path takes no lock, makes no system call and no allocation.
+ *   (3) One thread of its own, the keeper, does everything that may take time.
+ *   (4) The child of a fork begins anew, at its first event.
+ */
+#pragma once
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "collect/cupti_abi.h"
+#include "collect/spool.h"
+
+#define EXPORTED __attribute__((visibility("default")))
+
+enum { NVTX_DOMAINS = 256, SYMBOL_CACHE = 256, DEPTHS = 8 };
+
+/* A thread that writes records. Taken from a fixed table, given back when the thread ends. */
+struct writer {
+	_Atomic uint32_t is_taken;
+	uint32_t tid;
+	uint32_t epoch;            /* of the process that it belongs to: a fork makes another */
+	struct spool_segment *segment;
+	uint32_t used, n_segments; /* bytes of the segment's body; segments so far */
+	uint32_t runtime_depth;    /* inside a runtime call: its driver calls are part of it */
+	uint32_t in_range;         /* ranges that opened a window of this thread, and are open */
+	uint32_t n_calls;          /* to sample our own cost */
+	struct { uint32_t domain, depth; } depths[DEPTHS]; /* of push/pop ranges */
+};
+
+struct collector {
+	_Atomic bool is_recording;
+	_Atomic uint32_t epoch;    /* counts forks; 0 is before the first beginning */
+	_Atomic bool is_ready;
+	bool has_cupti;
+	uint32_t kinds;            /* of the control page */
+	struct spool_control *control;
+	struct spool_head *head;   /* also the base of all segments */
+	int file;
+	uint32_t n_reserved;       /* segments with blocks, the head counted */
+	_Atomic uint32_t n_lent;
+	struct cupti cupti;
+	void *subscriber;
+	char folder[512];
+	_Atomic uint64_t unloads;  /* modules unloaded: cached symbols are stale */
+	_Atomic uint32_t keeper_call; /* futex of the keeper */
+	_Atomic bool is_ending;
+};
+
+extern struct collector collector;
+
+static inline uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static inline void count(_Atomic uint64_t *n, uint64_t by)
+{
+	atomic_fetch_add_explicit(n, by, memory_order_relaxed);
+}
+
+/* ---- begin.c ---- */
+
+/* Begin in this process, once; true when there is a spool to write to. */
+bool collector_begin(void);
+
+/* ---- write.c: records and texts ---- */
+
+/* This thread's writer, or NULL when there is none to be had. */
+struct writer *writer_of_thread(void);
+
+/* Room for a record of that many bytes, or NULL (counted). Fill it from its second word on, then commit. */
+void *record_begin(struct writer *w, size_t bytes);
+
+/* Write the first word last: the record is whole. */
+static inline void record_commit(void *record, uint32_t word)
+{
+	atomic_store_explicit((_Atomic uint32_t *)record, word, memory_order_release);
+}
+
+/* Id of a text, written once; 0 is no text. */
+uint32_t text_id(struct writer *w, const char *text, size_t n);
+
+/* The same for a symbol of a loaded module, by its address. */
+uint32_t symbol_id(struct writer *w, const char *symbol);
+
+void message(uint32_t severity, const char *text);
+
+/* A clean segment, or NULL; and give one back that was zeroed. */
+struct spool_segment *segment_take(void);
+void segment_give(struct spool_segment *segment);
+bool segment_queue_begin(void);
+size_t segments_ready(void);
+
+/* ---- keeper.c ---- */
+
+bool keeper_begin(void);
+void keeper_wake(void);
+void clock_record(struct writer *w);
+
+/* ---- cupti.c, activity.c ---- */
+
+bool cupti_begin(void);
+void cupti_record(bool on); /* open or close the window of activities */
+void cupti_flush(bool forced);
+void activity_requested(uint8_t **buffer, size_t *bytes, size_t *n_records);
+void activity_completed(void *context, uint32_t stream, uint8_t *buffer, size_t bytes, size_t valid);
+
+/* ---- find.c ---- */
+
+/* Open the CUPTI to use; path tells which. NULL when there is none; reason tells why. */
+void *cupti_open(const char *asked, char *path, char *reason, size_t n);
+
+/* ---- window.c ---- */
+
+void window_open(void);
+void window_close(void);
+void window_profiler_start(void);
+void window_profiler_stop(void);
+bool window_is_range(const char *domain, const char *text);
+void window_range_begin(struct writer *w);
+void window_range_end(struct writer *w);
+void window_follow_wish(void);
+
+/* ---- nvtx.c ---- */
+
+/* True when a domain is to be recorded, by the lists of the control page. */
+bool nvtx_wants_domain(const char *name);

@@ -1,0 +1,140 @@
+/*
+ * collect/keeper.c - the collector's own thread: everything that takes time.
+ *
+ * It reserves segments ahead of need, follows the launcher's wish, hands out
+ * complete activity buffers, ties the clocks, and gives up when the disk is
+ * full or when it finds itself stuck. All signals are blocked in it.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "collect/collect.h"
+
+enum { AHEAD = 32, TICK_MS = 50, CLOCK_EVERY_MS = 1000 };
+
+void keeper_wake(void)
+{
+	if (atomic_exchange(&collector.keeper_call, 1) == 0)
+		syscall(SYS_futex, &collector.keeper_call, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
+/* Reserve blocks for some segments more and map them. */
+static bool reserve(size_t n)
+{
+	const off_t at = (off_t)collector.n_reserved * SPOOL_SEGMENT;
+	char *p = (char *)collector.head + at;
+
+	if (collector.control->most_bytes && (uint64_t)at + n * SPOOL_SEGMENT > collector.control->most_bytes)
+		return false;
+	if (posix_fallocate(collector.file, at, (off_t)(n * SPOOL_SEGMENT)) != 0) {
+		atomic_store(&collector.head->is_disk_full, 1);
+		return false;
+	}
+	if (mmap(p, n * SPOOL_SEGMENT, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, collector.file, at) == MAP_FAILED)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		segment_give((struct spool_segment *)(p + i * SPOOL_SEGMENT));
+	collector.n_reserved += (uint32_t)n;
+	atomic_store(&collector.head->n_segments, collector.n_reserved - 1);
+	return true;
+}
+
+/* With a time to keep: segments whose last record is older are cleaned and used again. */
+static void reuse_old(void)
+{
+	const uint64_t keep_ns = (uint64_t)collector.control->keep_ms * 1000000u, now = now_ns();
+
+	if (keep_ns == 0 || now < keep_ns)
+		return;
+	for (uint32_t i = 1; i < collector.n_reserved && segments_ready() < AHEAD; i++) {
+		struct spool_segment *s = (struct spool_segment *)((char *)collector.head + (size_t)i * SPOOL_SEGMENT);
+		uint64_t closed = atomic_load(&s->closed_ns);
+
+		if (atomic_load(&s->kind) != SPOOL_SEGMENT_RECORDS || closed == 0 || closed + keep_ns > now || s->is_kept)
+			continue;
+		atomic_store(&s->kind, SPOOL_SEGMENT_FREE);
+		memset(s, 0, SPOOL_SEGMENT);
+		segment_give(s);
+	}
+}
+
+void clock_record(struct writer *w)
+{
+	struct spool_clock *r = w ? record_begin(w, sizeof(*r)) : NULL;
+	uint64_t before, best = UINT64_MAX, error;
+	struct timespec utc;
+
+	if (!r)
+		return;
+	for (int i = 0; i < 5; i++) {
+		before = now_ns();
+		clock_gettime(CLOCK_REALTIME, &utc);
+		error = now_ns() - before;
+		if (error >= best)
+			continue;
+		best = error;
+		r->monotonic_ns = before + error / 2;
+		r->utc_ns = utc.tv_sec * 1000000000ll + utc.tv_nsec;
+	}
+	r->error_ns = best > UINT32_MAX ? UINT32_MAX : (uint32_t)best;
+	record_commit(r, SPOOL_WORD(SPOOL_CLOCK, 0, sizeof(*r)));
+}
+
+static void *keep(void *p)
+{
+	const uint32_t epoch = (uint32_t)(uintptr_t)p;
+	uint64_t next_clock = 0, next_flush = 0;
+
+	pthread_setname_np(pthread_self(), "fathom");
+	while (atomic_load(&collector.epoch) == epoch && !atomic_load(&collector.is_ending)) {
+		const struct timespec tick = { 0, TICK_MS * 1000000 };
+		uint64_t now = now_ns();
+
+		reuse_old();
+		if (segments_ready() < AHEAD && !atomic_load(&collector.head->is_disk_full))
+			reserve(AHEAD);
+		if (atomic_load(&collector.is_ready))
+			window_follow_wish();
+		atomic_store(&collector.head->last_ns, now);
+		if (now >= next_clock && atomic_load(&collector.is_recording)) {
+			clock_record(writer_of_thread());
+			next_clock = now + CLOCK_EVERY_MS * 1000000ull;
+		}
+		if (collector.control->flush_ms && now >= next_flush && atomic_load(&collector.is_recording)) {
+			cupti_flush(false);
+			next_flush = now + collector.control->flush_ms * 1000000ull;
+		}
+		syscall(SYS_futex, &collector.keeper_call, FUTEX_WAIT_PRIVATE, 0, &tick, NULL, 0);
+		atomic_store(&collector.keeper_call, 0);
+	}
+	return NULL;
+}
+
+bool keeper_begin(void)
+{
+	const uint32_t epoch = atomic_load(&collector.epoch);
+	sigset_t all, before;
+	pthread_attr_t attributes;
+	pthread_t thread;
+	bool began;
+
+	if (!reserve(AHEAD))
+		return false;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	pthread_attr_init(&attributes);
+	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+	began = pthread_create(&thread, &attributes, keep, (void *)(uintptr_t)epoch) == 0;
+	pthread_attr_destroy(&attributes);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return began;
+}

@@ -1,0 +1,122 @@
+/*
+ * collect/window.c - when to record: always, between cudaProfilerStart and
+ * Stop, inside an NVTX range, or while the launcher wishes it.
+ *
+ * A window belongs to a process. Opening and closing enable and disable kinds
+ * of activities, which takes time; outside of a window a process pays for the
+ * test of one flag.
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <string.h>
+
+#include "collect/collect.h"
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static uint32_t window_number, is_shut;
+static _Atomic uint32_t n_met; /* instances of the range met */
+
+static void write_window(uint32_t flag)
+{
+	struct writer *w = writer_of_thread();
+	struct spool_window *r = w ? record_begin(w, sizeof(*r)) : NULL;
+
+	if (!r)
+		return;
+	r->number = window_number;
+	r->time_ns = now_ns();
+	record_commit(r, SPOOL_WORD(SPOOL_WINDOW, flag, sizeof(*r)));
+	atomic_store_explicit(&w->segment->is_kept, 1, memory_order_relaxed);
+}
+
+void window_open(void)
+{
+	pthread_mutex_lock(&lock);
+	if (!atomic_load(&collector.is_recording) && !is_shut) {
+		window_number = atomic_fetch_add(&collector.control->n_windows, 1) + 1;
+		clock_record(writer_of_thread());
+		write_window(1);
+		cupti_record(true);
+		atomic_store(&collector.is_recording, true);
+	}
+	pthread_mutex_unlock(&lock);
+}
+
+void window_close(void)
+{
+	pthread_mutex_lock(&lock);
+	if (atomic_load(&collector.is_recording)) {
+		atomic_store(&collector.is_recording, false);
+		cupti_record(false);
+		write_window(2);
+		clock_record(writer_of_thread());
+		atomic_fetch_add(&collector.control->n_closed, 1);
+	}
+	pthread_mutex_unlock(&lock);
+}
+
+/* A window that its trigger closed: once, or as often as asked. */
+static void close_by_trigger(void)
+{
+	const uint32_t repeats = collector.control->after == SPOOL_AFTER_REPEAT ? collector.control->n_repeats : 1;
+
+	window_close();
+	if (repeats && window_number >= repeats && collector.control->after != SPOOL_AFTER_NOTHING)
+		is_shut = 1;
+}
+
+static bool is_triggered_by(enum spool_trigger trigger)
+{
+	return collector.control->trigger == trigger && atomic_load(&collector.control->wish) == SPOOL_RECORD;
+}
+
+void window_profiler_start(void)
+{
+	if (is_triggered_by(SPOOL_TRIGGER_CUDA_PROFILER))
+		window_open();
+}
+
+void window_profiler_stop(void)
+{
+	if (is_triggered_by(SPOOL_TRIGGER_CUDA_PROFILER) && atomic_load(&collector.is_recording) &&
+	    collector.control->after != SPOOL_AFTER_NOTHING)
+		close_by_trigger();
+}
+
+bool window_is_range(const char *domain, const char *text)
+{
+	const struct spool_control *c = collector.control;
+	uint32_t n;
+
+	if (!is_triggered_by(SPOOL_TRIGGER_NVTX) || is_shut)
+		return false;
+	if (strcmp(c->range_domain, "*") != 0 && strcmp(c->range_domain, domain ? domain : "") != 0)
+		return false;
+	if (c->range[0] && (!text || strcmp(c->range, text) != 0))
+		return false;
+	n = atomic_fetch_add(&n_met, 1) + 1;
+	return c->range_first == 0 || (n >= c->range_first && n <= c->range_last);
+}
+
+void window_range_begin(struct writer *w)
+{
+	w->in_range++;
+	window_open();
+}
+
+void window_range_end(struct writer *w)
+{
+	if (w->in_range && --w->in_range == 0 && collector.control->after != SPOOL_AFTER_NOTHING)
+		close_by_trigger();
+}
+
+void window_follow_wish(void)
+{
+	const uint32_t wish = atomic_load(&collector.control->wish);
+
+	if (wish == SPOOL_RECORD && collector.control->trigger == SPOOL_TRIGGER_NONE &&
+	    !atomic_load(&collector.is_recording))
+		window_open();
+	else if ((wish == SPOOL_STOP || wish == SPOOL_SHUTDOWN) && atomic_load(&collector.is_recording))
+		window_close();
+}

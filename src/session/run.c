@@ -1,0 +1,259 @@
+/*
+ * session/run.c - the program's life under a session.
+ *
+ * The program runs in our process group, so that Ctrl-C reaches it as it would
+ * without us; we only stop the collection then, and wait. Processes that lose
+ * their parent become our children (a subreaper), so that wait_all can wait
+ * for them and nothing is left behind unseen.
+ */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/os.h"
+#include "session/session.h"
+
+enum { TICK_MS = 5, LAST_WORDS_MS = 3000, SETTLE_MS = 100 };
+
+extern char **environ;
+
+static volatile sig_atomic_t n_interrupts;
+
+static void on_interrupt(int sig)
+{
+	(void)sig;
+	n_interrupts++;
+}
+
+static void set_wish(struct session *s, enum spool_wish wish)
+{
+	atomic_store(&s->control->wish, wish);
+	syscall(SYS_futex, &s->control->wish, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+bool session_begin(struct session *s, const struct session_options *o, struct err *err)
+{
+	const char *where = o->spool ? o->spool : getenv("TMPDIR");
+	char path[600];
+	void *p;
+	int file;
+
+	*s = (struct session){ .program = -1 };
+	snprintf(s->folder, sizeof(s->folder), "%s/fathom-XXXXXX", where && *where ? where : "/tmp");
+	if (!mkdtemp(s->folder))
+		return fail(err, "%s: %s", s->folder, strerror(errno));
+	snprintf(path, sizeof(path), "%s/control", s->folder);
+	file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (file < 0 || ftruncate(file, sizeof(*s->control)) != 0) {
+		fail(err, "%s: %s", path, strerror(errno));
+		if (file >= 0)
+			close(file);
+		session_remove(s);
+		return false;
+	}
+	p = mmap(NULL, sizeof(*s->control), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+	close(file);
+	if (p == MAP_FAILED) {
+		fail(err, "%s: %s", path, strerror(errno));
+		session_remove(s);
+		return false;
+	}
+	s->control = p;
+	memcpy(s->control, &o->control, sizeof(*s->control));
+	s->control->version = SPOOL_VERSION;
+	s->control->size = sizeof(*s->control);
+	atomic_store(&s->control->wish, o->delay_s > 0 ? SPOOL_WAIT : SPOOL_RECORD);
+	memcpy(s->control->magic, SPOOL_CONTROL_MAGIC, 8);
+	return true;
+}
+
+/* In the child, before exec. */
+static void prepare(const struct session *s, const struct session_options *o)
+{
+	const char *path = getenv("PATH");
+
+	if (o->drop_environment) {
+		clearenv();
+		if (path)
+			setenv("PATH", path, 1);
+	}
+	for (size_t i = 0; o->environment && o->environment[i]; i++)
+		putenv((char *)(uintptr_t)o->environment[i]);
+	setenv("CUDA_INJECTION64_PATH", o->collector, 1);
+	setenv("NVTX_INJECTION64_PATH", o->collector, 1);
+	setenv("FATHOM_SPOOL", s->folder, 1);
+	if (s->control->kinds & SPOOL_OWN_CUPTI) {
+		const char *preload = getenv("LD_PRELOAD");
+		char both[4096];
+
+		snprintf(both, sizeof(both), "%s%s%s", o->collector, preload ? ":" : "", preload ? preload : "");
+		setenv("LD_PRELOAD", both, 1);
+	}
+	if (o->hide_output) {
+		int nothing = open("/dev/null", O_WRONLY);
+
+		dup2(nothing, STDOUT_FILENO);
+		dup2(nothing, STDERR_FILENO);
+	}
+}
+
+bool session_start(struct session *s, const struct session_options *o, char *const argv[], struct err *err)
+{
+	struct sigaction interrupt = { .sa_handler = on_interrupt };
+	int told[2], cause = 0;
+
+	if (pipe2(told, O_CLOEXEC) != 0)
+		return fail(err, "%s: %s", argv[0], strerror(errno));
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	fflush(NULL);
+	s->program = fork();
+	if (s->program == 0) {
+		prepare(s, o);
+		execvp(argv[0], argv);
+		cause = errno;
+		if (write(told[1], &cause, sizeof(cause)) < 0)
+			_exit(127);
+		_exit(127);
+	}
+	close(told[1]);
+	if (s->program < 0) {
+		close(told[0]);
+		return fail(err, "%s: %s", argv[0], strerror(errno));
+	}
+	sigaction(SIGINT, &interrupt, NULL);
+	sigaction(SIGTERM, &interrupt, NULL);
+	if (read(told[0], &cause, sizeof(cause)) == sizeof(cause)) {
+		close(told[0]);
+		waitpid(s->program, &s->status, 0);
+		return fail(err, "%s: %s", argv[0], strerror(cause));
+	}
+	close(told[0]);
+	return true;
+}
+
+/* Collect the ended; true while there is something to wait for. */
+static bool reap(struct session *s, bool wait_all)
+{
+	int status;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+		if (pid == s->program) {
+			s->status = status;
+			s->has_ended = true;
+		}
+	}
+	if (pid < 0 && errno == ECHILD)
+		return false;
+	return wait_all || !s->has_ended;
+}
+
+static void pause_ms(unsigned ms)
+{
+	const struct timespec t = { ms / 1000, (long)(ms % 1000) * 1000000 };
+
+	nanosleep(&t, NULL);
+}
+
+/* Every window that its trigger may open has been opened and closed. */
+static bool is_window_over(const struct session *s)
+{
+	const struct spool_control *c = s->control;
+	const uint32_t opened = atomic_load(&c->n_windows), closed = atomic_load(&c->n_closed);
+
+	if (c->trigger == SPOOL_TRIGGER_NONE || opened == 0 || opened != closed)
+		return false;
+	return c->after == SPOOL_AFTER_STOP || (c->after == SPOOL_AFTER_REPEAT && c->n_repeats && closed >= c->n_repeats);
+}
+
+/* The collection is over: let the collectors write their last words. */
+static void stop(struct session *s, const struct session_options *o)
+{
+	set_wish(s, SPOOL_STOP);
+	for (unsigned waited = 0; waited < LAST_WORDS_MS && reap(s, o->wait_all); waited += TICK_MS) {
+		if (atomic_load(&s->control->n_closed) >= atomic_load(&s->control->n_windows) && waited >= SETTLE_MS)
+			break;
+		pause_ms(TICK_MS);
+	}
+}
+
+void session_wait(struct session *s, const struct session_options *o, const struct ui *ui)
+{
+	const uint64_t began = os_now_ns();
+	uint64_t record_from = began + (uint64_t)(o->delay_s * 1e9);
+	bool is_over = false;
+
+	while (reap(s, o->wait_all)) {
+		const uint64_t now = os_now_ns();
+
+		if (!is_over && o->delay_s > 0 && atomic_load(&s->control->wish) == SPOOL_WAIT && now >= record_from)
+			set_wish(s, SPOOL_RECORD);
+		if (!is_over && o->duration_s > 0 && now >= record_from + (uint64_t)(o->duration_s * 1e9)) {
+			is_over = true;
+			s->end = SESSION_DURATION_OVER;
+			stop(s, o);
+			if (o->kill_signal && !s->has_ended)
+				kill(s->program, o->kill_signal);
+			else if (o->leave_running)
+				return;
+		}
+		if (!is_over && o->control.after == SPOOL_AFTER_STOP && o->kill_signal && is_window_over(s)) {
+			is_over = true;
+			s->end = SESSION_WINDOW_CLOSED;
+			stop(s, o);
+			if (!s->has_ended)
+				kill(s->program, o->kill_signal);
+		}
+		if (n_interrupts && s->end != SESSION_INTERRUPTED) {
+			is_over = true;
+			s->end = SESSION_INTERRUPTED;
+			ui_note(ui, "interrupted: the collection is stopped, its data are kept (again to kill the program)");
+			stop(s, o);
+		}
+		if (n_interrupts > 1 && !s->has_ended)
+			kill(s->program, SIGKILL);
+		pause_ms(TICK_MS);
+	}
+}
+
+void session_remove(struct session *s)
+{
+	DIR *dir = opendir(s->folder);
+	struct dirent *entry;
+	char path[1024];
+
+	if (s->control)
+		munmap(s->control, sizeof(*s->control));
+	s->control = NULL;
+	while (dir && (entry = readdir(dir))) {
+		if (entry->d_name[0] == '.')
+			continue;
+		snprintf(path, sizeof(path), "%s/%s", s->folder, entry->d_name);
+		unlink(path);
+	}
+	if (dir)
+		closedir(dir);
+	rmdir(s->folder);
+}
+
+int session_exit_status(const struct session *s)
+{
+	if (WIFEXITED(s->status))
+		return WEXITSTATUS(s->status);
+	return WIFSIGNALED(s->status) ? 128 + WTERMSIG(s->status) : 1;
+}

@@ -1,0 +1,61 @@
+/*
+ * session/session.h - fathom profile's own side: a spool, a program, an end.
+ *
+ * A session makes a spool folder with a control page, starts a program whose
+ * environment loads the collector into every process below it, follows the
+ * clock and the signals of the user, and is over when the program is.
+ */
+#pragma once
+
+#include <sys/types.h>
+
+#include "base/arena.h"
+#include "base/base.h"
+#include "base/err.h"
+#include "base/ui.h"
+#include "collect/spool.h"
+
+struct session_options {
+	struct spool_control control; /* what to record and when; magic and version are filled in */
+	const char *collector;        /* path of libfathom-collect.so */
+	const char *spool;            /* where spools are made, or NULL for TMPDIR or /tmp */
+	const char *const *environment; /* NAME=VALUE to add, ended by NULL; or NULL */
+	bool drop_environment;        /* start with these and PATH only */
+	bool hide_output;             /* the program's stdout and stderr go nowhere */
+	double delay_s, duration_s;   /* 0 is none */
+	int kill_signal;              /* sent when the duration is over; 0 is none */
+	bool wait_all;                /* for processes that outlive the program, too */
+	bool leave_running;           /* do not end the program's group when collection is over */
+};
+
+enum session_end { SESSION_PROGRAM_ENDED, SESSION_DURATION_OVER, SESSION_INTERRUPTED, SESSION_WINDOW_CLOSED };
+
+struct session {
+	char folder[512];
+	struct spool_control *control; /* mapped */
+	pid_t program;
+	int status;              /* as waitpid gives it */
+	enum session_end end;
+	bool has_ended;          /* the program */
+};
+
+/* Make the spool folder and the control page. The folder is the caller's to remove (session_remove). */
+bool session_begin(struct session *s, const struct session_options *o, struct err *err) MUST_CHECK;
+
+/* Start the program. */
+bool session_start(struct session *s, const struct session_options *o, char *const argv[], struct err *err) MUST_CHECK;
+
+/* Wait for the end of the collection, and of the program unless it is to be left running. */
+void session_wait(struct session *s, const struct session_options *o, const struct ui *ui);
+
+/* Remove the spool folder and unmap the control page. */
+void session_remove(struct session *s);
+
+/* Exit status to give for the program's: its own, or 128 and its signal. */
+int session_exit_status(const struct session *s);
+
+/*
+ * A report's name: %p pid, %h host, %n a free number, %q{NAME} a variable, %%;
+ * "#" at the end of the default name is a free number. With a suffix.
+ */
+char *session_output(struct arena *arena, const char *pattern, pid_t pid, struct err *err) MUST_CHECK;
