@@ -51,7 +51,10 @@ static const char *const torch_defaults[] = {
 
 static void describe_report(const struct report *r, bool long_form)
 {
-	printf("  %s%s -- %s\n", r->name, r->args ? r->args : "", r->title);
+	const bool is_plain = r->args && *r->args != ':' && *r->args != '[';
+
+	printf("  %s%s%s%s -- %s\n", r->name, is_plain ? "[:" : "", r->args ? r->args : "", is_plain ? "...]" : "",
+	       r->title);
 	if (!long_form)
 		return;
 	printf("\n      %s\n\n      columns:\n", r->question);
