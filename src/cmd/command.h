@@ -30,6 +30,7 @@ enum option_kind {
 	OPTION_NUMBER,   /* struct number */
 	OPTION_TOPIC,    /* const char *; a value only after =, else "" */
 	OPTION_UNSERVED, /* a known word of nsys that changes nothing here: noted and skipped */
+	OPTION_NOTED,    /* struct words: a known word of nsys that is not served yet, kept as name=value */
 };
 
 struct words {
@@ -75,6 +76,7 @@ struct command {
 	const struct option *options;
 	size_t n_options, options_size;
 	size_t max_operands;
+	bool stops_at_operand; /* the first operand is a program, what follows is its own */
 	const char *operand; /* what an operand is, for the error: file */
 	enum status (*run)(struct call *call);
 };

@@ -142,6 +142,10 @@ static bool set(const struct command *c, const struct option *o, const char *val
 		if (errno || end == value || *end || number->value < 0)
 			return fail(call->err, "%s: --%s: %s is no number from 0 on", c->name, o->name, value);
 		break;
+	case OPTION_NOTED:
+		words_split((struct words *)at, arena_print(call->arena, "%s=%s", o->name, value ? value : "true"), '\0',
+			    call->arena);
+		break;
 	case OPTION_UNSERVED:
 		ui_note(call->ui, "%s: --%s changes nothing here", c->name, o->name);
 		break;
@@ -231,8 +235,10 @@ bool options_read(const struct command *command, char **argv, void *options, str
 	for (; *argv; argv++) {
 		const char *word = *argv;
 
-		if (only_operands || word[0] != '-' || word[1] == '\0')
+		if (only_operands || word[0] != '-' || word[1] == '\0') {
 			operands[call->n_operands++] = word;
+			only_operands |= command->stops_at_operand;
+		}
 		else if (strcmp(word, "--") == 0)
 			only_operands = true;
 		else if (word[1] == '-' ? !read_long(command, &argv, options, call, help)
