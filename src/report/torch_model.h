@@ -66,7 +66,9 @@ void torch_tree_build(struct torch_events *events);
 struct torch_event *torch_events_add(struct torch_events *events);
 
 /* Names: a string id, or one of these few behind the last string. */
-enum torch_own_name { TORCH_PROFILER_STEP, TORCH_MEMORY, TORCH_OUT_OF_MEMORY, TORCH_MEMCPY, TORCH_MEMSET, N_TORCH_OWN_NAMES };
+enum torch_own_name {
+	TORCH_PROFILER_STEP, TORCH_MEMORY, TORCH_OUT_OF_MEMORY, TORCH_MEMCPY, TORCH_MEMSET, N_TORCH_OWN_NAMES
+};
 uint32_t torch_own_name(const struct trace *trace, enum torch_own_name name);
 const char *torch_name(const struct trace *trace, uint32_t name);
 
