@@ -74,16 +74,20 @@ static void clear_args(struct parser *p)
 	p->n_args = 0;
 }
 
-static void add_arg(struct parser *p, const struct json *key, const struct json *value)
+/* A place for an argument, which is read into it: copies of spans cost more than reading them. */
+static struct arg *next_arg(struct parser *p)
 {
-	struct arg *arg;
-
 	if (p->n_args == p->args_room) {
 		p->args_room = p->args_room ? p->args_room * 2 : 64;
 		p->args = block_grow(p->args, p->args_room * sizeof(*p->args));
 	}
-	arg = &p->args[p->n_args++];
-	*arg = (struct arg){ *key, *value, find_arg(p, key) };
+	return &p->args[p->n_args];
+}
+
+static void keep_arg(struct parser *p, struct arg *arg)
+{
+	arg->id = find_arg(p, &arg->key);
+	p->n_args++;
 	if (arg->id != ARG_UNKNOWN)
 		p->by_id[arg->id] = (uint32_t)p->n_args;
 }
@@ -118,7 +122,7 @@ static enum parse to_key(struct cursor *at, bool *ended)
 /* At the { of args. */
 static enum parse read_args(struct parser *p)
 {
-	struct json *whole = &p->fields[F_ARGS], key, value;
+	struct json *whole = &p->fields[F_ARGS];
 	const char *start = p->at.p;
 	enum parse result;
 	bool ended;
@@ -126,17 +130,19 @@ static enum parse read_args(struct parser *p)
 	clear_args(p);
 	p->at.p++;
 	for (;;) {
+		struct arg *arg = next_arg(p);
+
 		result = to_key(&p->at, &ended);
 		if (result != PARSE_DONE)
 			return result;
 		if (ended)
 			break;
-		result = json_key(&p->at, &key);
+		result = json_key(&p->at, &arg->key);
 		if (result == PARSE_DONE)
-			result = json_value(&p->at, &value);
+			result = json_value(&p->at, &arg->value);
 		if (result != PARSE_DONE)
 			return result;
-		add_arg(p, &key, &value);
+		keep_arg(p, arg);
 	}
 	*whole = (struct json){ .p = start, .n = (uint32_t)(p->at.p - start), .type = JSON_OBJECT };
 	return PARSE_DONE;
@@ -173,12 +179,16 @@ static enum field find_field(const struct json *key)
 /* At the { of an event. */
 static enum parse read_event(struct parser *p)
 {
-	memset(p->fields, 0, sizeof(p->fields));
+	for (enum field field = 0; field < N_FIELDS; field++) {
+		p->fields[field].p = "";
+		p->fields[field].n = 0;
+		p->fields[field].type = JSON_NONE;
+	}
 	clear_args(p);
 	p->n_other_fields = 0;
 	p->at.p++;
 	for (;;) {
-		struct json key, value;
+		struct json key, other;
 		enum field field;
 		enum parse result;
 		bool ended;
@@ -193,11 +203,8 @@ static enum parse read_event(struct parser *p)
 		if (field == F_ARGS && *p->at.p == '{') {
 			result = read_args(p);
 		} else {
-			result = json_value(&p->at, &value);
-			if (field == N_FIELDS)
-				p->n_other_fields += !json_is(&key, "bp");
-			else
-				p->fields[field] = value;
+			result = json_value(&p->at, field == N_FIELDS ? &other : &p->fields[field]);
+			p->n_other_fields += field == N_FIELDS && !json_is(&key, "bp");
 		}
 		if (result != PARSE_DONE)
 			return result;

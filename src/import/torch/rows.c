@@ -37,7 +37,9 @@ static void *add_record(struct chunk *c, uint32_t what, const void *body, size_t
 	return record + 1;
 }
 
-#define ADD_ROW(p, table, row) add_record((p)->c, TABLE_##table, (row), sizeof(struct table##_row))
+/* A row to fill, valid until the next record. */
+#define NEW_ROW(p, table) \
+	((struct table##_row *)add_record((p)->c, TABLE_##table, &row_null_##table, sizeof(struct table##_row)))
 
 /* ---- values ---- */
 
@@ -328,66 +330,63 @@ static uint32_t collective(struct parser *p)
 
 static void read_op(struct parser *p, const struct context *x)
 {
-	struct op_row row = row_null_op;
+	struct op_row *row = NEW_ROW(p, op);
 	const struct json *finished = get_arg(p, ARG_FINISHED);
 
-	row.start_ns = x->start_ns;
-	row.end_ns = x->end_ns;
-	row.track = host_track(p);
-	row.name = word(p, &p->fields[F_NAME]);
-	row.kind = (uint8_t)x->variant;
-	row.external_id = external_id(p);
-	row.sequence = arg_i64(p, ARG_SEQUENCE);
-	row.forward_thread = arg_i64(p, ARG_FORWARD_THREAD);
-	row.record_function = arg_i64(p, ARG_RECORD_FUNCTION);
-	row.event_index = arg_i64(p, ARG_EVENT_INDEX);
-	row.input_dims = arg_word(p, ARG_INPUT_DIMS);
-	row.input_types = arg_word(p, ARG_INPUT_TYPES);
-	row.input_strides = arg_word(p, ARG_INPUT_STRIDES);
-	row.input_values = arg_word(p, ARG_INPUT_VALUES);
-	row.call_stack = arg_word(p, ARG_CALL_STACK);
-	row.module = arg_word(p, ARG_MODULE);
-	row.collective = collective(p);
+	row->start_ns = x->start_ns;
+	row->end_ns = x->end_ns;
+	row->track = host_track(p);
+	row->name = word(p, &p->fields[F_NAME]);
+	row->kind = (uint8_t)x->variant;
+	row->external_id = external_id(p);
+	row->sequence = arg_i64(p, ARG_SEQUENCE);
+	row->forward_thread = arg_i64(p, ARG_FORWARD_THREAD);
+	row->record_function = arg_i64(p, ARG_RECORD_FUNCTION);
+	row->event_index = arg_i64(p, ARG_EVENT_INDEX);
+	row->input_dims = arg_word(p, ARG_INPUT_DIMS);
+	row->input_types = arg_word(p, ARG_INPUT_TYPES);
+	row->input_strides = arg_word(p, ARG_INPUT_STRIDES);
+	row->input_values = arg_word(p, ARG_INPUT_VALUES);
+	row->call_stack = arg_word(p, ARG_CALL_STACK);
+	row->module = arg_word(p, ARG_MODULE);
+	row->collective = collective(p);
 	if (finished)
-		row.is_finished = !json_is(finished, "false") && !json_is(finished, "0");
-	row.args = other_args(p, BY_OP | (row.collective != NULL_ref ? BY_COLLECTIVE : 0));
-	row.source_row = p->c->n_elements;
-	ADD_ROW(p, op, &row);
+		row->is_finished = !json_is(finished, "false") && !json_is(finished, "0");
+	row->args = other_args(p, BY_OP | (row->collective != NULL_ref ? BY_COLLECTIVE : 0));
+	row->source_row = p->c->n_elements;
 	keep(p, x);
 }
 
 static void read_python(struct parser *p, const struct context *x)
 {
-	struct python_frame_row row = row_null_python_frame;
+	struct python_frame_row *row = NEW_ROW(p, python_frame);
 
-	row.start_ns = x->start_ns;
-	row.end_ns = x->end_ns;
-	row.track = host_track(p);
-	row.name = word(p, &p->fields[F_NAME]);
-	row.number = arg_i64(p, ARG_PYTHON_ID);
-	row.parent = arg_i64(p, ARG_PYTHON_PARENT);
-	row.module = arg_i64(p, ARG_PYTHON_MODULE);
-	row.event_index = arg_i64(p, ARG_EVENT_INDEX);
-	row.args = other_args(p, BY_PYTHON);
-	row.source_row = p->c->n_elements;
-	ADD_ROW(p, python_frame, &row);
+	row->start_ns = x->start_ns;
+	row->end_ns = x->end_ns;
+	row->track = host_track(p);
+	row->name = word(p, &p->fields[F_NAME]);
+	row->number = arg_i64(p, ARG_PYTHON_ID);
+	row->parent = arg_i64(p, ARG_PYTHON_PARENT);
+	row->module = arg_i64(p, ARG_PYTHON_MODULE);
+	row->event_index = arg_i64(p, ARG_EVENT_INDEX);
+	row->args = other_args(p, BY_PYTHON);
+	row->source_row = p->c->n_elements;
 	keep(p, x);
 }
 
 static void read_api(struct parser *p, const struct context *x)
 {
-	struct api_row row = row_null_api;
+	struct api_row *row = NEW_ROW(p, api);
 
-	row.start_ns = x->start_ns;
-	row.end_ns = x->end_ns;
-	row.track = host_track(p);
-	row.name = word(p, &p->fields[F_NAME]);
-	row.correlation = arg_u32(p, ARG_CORRELATION);
-	row.cbid = arg_i32(p, ARG_CBID);
-	row.domain = (uint8_t)x->variant;
-	row.external_id = external_id(p);
-	row.source_row = p->c->n_elements;
-	ADD_ROW(p, api, &row);
+	row->start_ns = x->start_ns;
+	row->end_ns = x->end_ns;
+	row->track = host_track(p);
+	row->name = word(p, &p->fields[F_NAME]);
+	row->correlation = arg_u32(p, ARG_CORRELATION);
+	row->cbid = arg_i32(p, ARG_CBID);
+	row->domain = (uint8_t)x->variant;
+	row->external_id = external_id(p);
+	row->source_row = p->c->n_elements;
 	lose_args(p, x, BY_API);
 	keep(p, x);
 }
@@ -421,19 +420,18 @@ static void read_graph(const struct parser *p, uint32_t *graph, uint64_t *node)
 
 static void read_kernel(struct parser *p, const struct context *x)
 {
-	struct kernel_row row = row_null_kernel;
+	struct kernel_row *row = NEW_ROW(p, kernel);
 
-	row.start_ns = x->start_ns;
-	row.end_ns = x->end_ns;
-	row.track = device_track(p);
-	row.shape = shape(p);
-	row.correlation = arg_u32(p, ARG_CORRELATION);
-	row.collective = collective(p);
-	row.external_id = external_id(p);
-	read_graph(p, &row.graph, &row.graph_node);
-	row.source_row = p->c->n_elements;
-	ADD_ROW(p, kernel, &row);
-	lose_args(p, x, BY_KERNEL | (row.collective != NULL_ref ? BY_COLLECTIVE : 0));
+	row->start_ns = x->start_ns;
+	row->end_ns = x->end_ns;
+	row->track = device_track(p);
+	row->shape = shape(p);
+	row->correlation = arg_u32(p, ARG_CORRELATION);
+	row->collective = collective(p);
+	row->external_id = external_id(p);
+	read_graph(p, &row->graph, &row->graph_node);
+	row->source_row = p->c->n_elements;
+	lose_args(p, x, BY_KERNEL | (row->collective != NULL_ref ? BY_COLLECTIVE : 0));
 	keep(p, x);
 }
 
@@ -498,25 +496,24 @@ static void read_copy_name(const struct json *name, struct memcpy_row *row)
 
 static void read_memcpy(struct parser *p, const struct context *x)
 {
-	struct memcpy_row row = row_null_memcpy;
+	struct memcpy_row *row = NEW_ROW(p, memcpy);
 	int64_t bytes = arg_i64(p, ARG_BYTES);
 
-	row.start_ns = x->start_ns;
-	row.end_ns = x->end_ns;
-	row.track = device_track(p);
+	row->start_ns = x->start_ns;
+	row->end_ns = x->end_ns;
+	row->track = device_track(p);
 	if (bytes >= 0)
-		row.bytes = (uint64_t)bytes;
-	read_copy_name(&p->fields[F_NAME], &row);
-	row.name = word(p, &p->fields[F_NAME]);
-	row.correlation = arg_u32(p, ARG_CORRELATION);
-	row.external_id = external_id(p);
-	read_graph(p, &row.graph, &row.graph_node);
-	row.src_device = arg_i32(p, ARG_FROM_DEVICE);
-	row.dst_device = arg_i32(p, ARG_TO_DEVICE);
-	row.src_context = arg_i64(p, ARG_FROM_CONTEXT);
-	row.dst_context = arg_i64(p, ARG_TO_CONTEXT);
-	row.source_row = p->c->n_elements;
-	ADD_ROW(p, memcpy, &row);
+		row->bytes = (uint64_t)bytes;
+	read_copy_name(&p->fields[F_NAME], row);
+	row->name = word(p, &p->fields[F_NAME]);
+	row->correlation = arg_u32(p, ARG_CORRELATION);
+	row->external_id = external_id(p);
+	read_graph(p, &row->graph, &row->graph_node);
+	row->src_device = arg_i32(p, ARG_FROM_DEVICE);
+	row->dst_device = arg_i32(p, ARG_TO_DEVICE);
+	row->src_context = arg_i64(p, ARG_FROM_CONTEXT);
+	row->dst_context = arg_i64(p, ARG_TO_CONTEXT);
+	row->source_row = p->c->n_elements;
 	lose_args(p, x, BY_COPY);
 	keep(p, x);
 }
@@ -525,22 +522,21 @@ static void read_memset(struct parser *p, const struct context *x)
 {
 	const struct json *name = &p->fields[F_NAME];
 	const char *open = name->n ? memchr(name->p, '(', name->n) : NULL;
-	struct memset_row row = row_null_memset;
+	struct memset_row *row = NEW_ROW(p, memset);
 	int64_t bytes = arg_i64(p, ARG_BYTES);
 
-	row.start_ns = x->start_ns;
-	row.end_ns = x->end_ns;
-	row.track = device_track(p);
+	row->start_ns = x->start_ns;
+	row->end_ns = x->end_ns;
+	row->track = device_track(p);
 	if (bytes >= 0)
-		row.bytes = (uint64_t)bytes;
+		row->bytes = (uint64_t)bytes;
 	if (open)
-		row.memory_kind = memory_kind(open + 1, (size_t)(name->p + name->n - open - 1));
-	row.name = word(p, name);
-	row.correlation = arg_u32(p, ARG_CORRELATION);
-	row.external_id = external_id(p);
-	read_graph(p, &row.graph, &row.graph_node);
-	row.source_row = p->c->n_elements;
-	ADD_ROW(p, memset, &row);
+		row->memory_kind = memory_kind(open + 1, (size_t)(name->p + name->n - open - 1));
+	row->name = word(p, name);
+	row->correlation = arg_u32(p, ARG_CORRELATION);
+	row->external_id = external_id(p);
+	read_graph(p, &row->graph, &row->graph_node);
+	row->source_row = p->c->n_elements;
 	lose_args(p, x, BY_COPY);
 	keep(p, x);
 }
@@ -552,74 +548,70 @@ static void read_sync(struct parser *p, const struct context *x)
 		[SYNC_STREAM_WAIT_EVENT] = "Stream Wait Event", [SYNC_STREAM] = "Stream Sync",
 		[SYNC_CONTEXT] = "Context Sync",
 	};
-	struct sync_row row = row_null_sync;
+	struct sync_row *row = NEW_ROW(p, sync);
 	const struct json *kind = get_arg(p, ARG_SYNC_KIND);
 	struct track *track;
 
-	row.start_ns = x->start_ns;
-	row.end_ns = x->end_ns;
-	row.track = device_track(p);
-	track = set_at(&p->c->tracks, row.track);
+	row->start_ns = x->start_ns;
+	row->end_ns = x->end_ns;
+	row->track = device_track(p);
+	track = set_at(&p->c->tracks, row->track);
 	if (track->key.tid < 0 && track->key.tid != NULL_i64) {
 		struct track_key key = track->key;
 
 		key.tid = NULL_i64; /* -1 and its kin: no stream */
-		row.track = add_track(p, &key);
+		row->track = add_track(p, &key);
 	}
-	row.kind = SYNC_UNKNOWN;
+	row->kind = SYNC_UNKNOWN;
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
 		if (json_is(kind ? kind : &p->fields[F_NAME], kinds[i]))
-			row.kind = (uint8_t)i;
-	row.event = arg_u32(p, ARG_WAIT_EVENT);
-	row.correlation = arg_u32(p, ARG_CORRELATION);
-	row.waited_stream = arg_i64(p, ARG_WAIT_STREAM);
-	row.waited_correlation = arg_i64(p, ARG_WAIT_CORRELATION);
-	row.name = word(p, &p->fields[F_NAME]);
-	row.source_row = p->c->n_elements;
-	ADD_ROW(p, sync, &row);
+			row->kind = (uint8_t)i;
+	row->event = arg_u32(p, ARG_WAIT_EVENT);
+	row->correlation = arg_u32(p, ARG_CORRELATION);
+	row->waited_stream = arg_i64(p, ARG_WAIT_STREAM);
+	row->waited_correlation = arg_i64(p, ARG_WAIT_CORRELATION);
+	row->name = word(p, &p->fields[F_NAME]);
+	row->source_row = p->c->n_elements;
 	lose_args(p, x, BY_SYNC);
 	keep(p, x);
 }
 
 static void read_cuda_event(struct parser *p, const struct context *x)
 {
-	struct cuda_event_row row = row_null_cuda_event;
+	struct cuda_event_row *row = NEW_ROW(p, cuda_event);
 
-	row.time_ns = x->start_ns;
-	row.track = device_track(p);
-	row.event = arg_u32(p, ARG_EVENT);
-	row.correlation = arg_u32(p, ARG_CORRELATION);
-	row.source_row = p->c->n_elements;
-	ADD_ROW(p, cuda_event, &row);
+	row->time_ns = x->start_ns;
+	row->track = device_track(p);
+	row->event = arg_u32(p, ARG_EVENT);
+	row->correlation = arg_u32(p, ARG_CORRELATION);
+	row->source_row = p->c->n_elements;
 	lose_args(p, x, BY_EVENT);
 	keep(p, x);
 }
 
 static void read_gpu_annotation(struct parser *p, const struct context *x)
 {
-	struct gpu_annotation_row row = row_null_gpu_annotation;
+	struct gpu_annotation_row *row = NEW_ROW(p, gpu_annotation);
 
-	row.start_ns = x->start_ns;
-	row.end_ns = x->end_ns;
-	row.track = device_track(p);
-	row.name = word(p, &p->fields[F_NAME]);
-	row.external_id = external_id(p);
-	row.source_row = p->c->n_elements;
-	ADD_ROW(p, gpu_annotation, &row);
+	row->start_ns = x->start_ns;
+	row->end_ns = x->end_ns;
+	row->track = device_track(p);
+	row->name = word(p, &p->fields[F_NAME]);
+	row->external_id = external_id(p);
+	row->source_row = p->c->n_elements;
 	lose_args(p, x, BY_RANGE);
 	keep(p, x);
 }
 
 static void read_overhead(struct parser *p, const struct context *x)
 {
-	struct overhead_row row = row_null_overhead;
+	struct overhead_row *row = NEW_ROW(p, overhead);
 
-	row.start_ns = x->start_ns;
-	row.end_ns = x->end_ns;
-	row.track = host_track(p);
-	row.name = word(p, &p->fields[F_NAME]);
-	row.source_row = p->c->n_elements;
-	ADD_ROW(p, overhead, &row);
+	row->start_ns = x->start_ns;
+	row->end_ns = x->end_ns;
+	row->track = host_track(p);
+	row->name = word(p, &p->fields[F_NAME]);
+	row->source_row = p->c->n_elements;
 	lose_args(p, x, 0);
 	keep(p, x);
 }
@@ -646,34 +638,30 @@ static void fill_slice(struct parser *p, const struct context *x, struct slice_r
 
 static void read_slice(struct parser *p, const struct context *x)
 {
-	struct slice_row row = row_null_slice;
-
-	fill_slice(p, x, &row);
-	ADD_ROW(p, slice, &row);
+	fill_slice(p, x, NEW_ROW(p, slice));
 	keep(p, x);
 }
 
 static void read_memory(struct parser *p, const struct context *x)
 {
-	struct memory_row row = row_null_memory;
+	struct memory_row *row = NEW_ROW(p, memory);
 	int64_t address = arg_i64(p, ARG_ADDRESS);
 
-	row.time_ns = x->start_ns;
-	row.track = host_track(p);
-	row.bytes = arg_i64(p, ARG_MEMORY_BYTES);
+	row->time_ns = x->start_ns;
+	row->track = host_track(p);
+	row->bytes = arg_i64(p, ARG_MEMORY_BYTES);
 	if (address != NULL_i64)
-		row.address = (uint64_t)address;
+		row->address = (uint64_t)address;
 	if (arg_i64(p, ARG_DEVICE_TYPE) != 0) {
-		row.device_number = arg_i32(p, ARG_DEVICE_ID);
-		row.kind = MEMORY_DEVICE;
+		row->device_number = arg_i32(p, ARG_DEVICE_ID);
+		row->kind = MEMORY_DEVICE;
 	}
-	row.allocator = ALLOCATOR_FRAMEWORK;
-	row.is_failed = json_is(&p->fields[F_NAME], "[OutOfMemory]");
-	row.total_allocated = arg_i64(p, ARG_TOTAL_ALLOCATED);
-	row.total_reserved = arg_i64(p, ARG_TOTAL_RESERVED);
-	row.event_index = arg_i64(p, ARG_EVENT_INDEX);
-	row.source_row = p->c->n_elements;
-	ADD_ROW(p, memory, &row);
+	row->allocator = ALLOCATOR_FRAMEWORK;
+	row->is_failed = json_is(&p->fields[F_NAME], "[OutOfMemory]");
+	row->total_allocated = arg_i64(p, ARG_TOTAL_ALLOCATED);
+	row->total_reserved = arg_i64(p, ARG_TOTAL_RESERVED);
+	row->event_index = arg_i64(p, ARG_EVENT_INDEX);
+	row->source_row = p->c->n_elements;
 	lose_args(p, x, BY_MEMORY);
 	keep(p, x);
 }
@@ -681,21 +669,21 @@ static void read_memory(struct parser *p, const struct context *x)
 /* A global instant belongs to no thread, whatever pid it names. */
 static void read_mark(struct parser *p, const struct context *x)
 {
-	struct mark_row row = row_null_mark;
+	struct mark_row *row;
 
 	if (json_is(&p->fields[F_NAME], "[memory]") || json_is(&p->fields[F_NAME], "[OutOfMemory]")) {
 		read_memory(p, x);
 		return;
 	}
-	row.time_ns = x->start_ns;
+	row = NEW_ROW(p, mark);
+	row->time_ns = x->start_ns;
 	if (!json_is(&p->fields[F_SCOPE], "g"))
-		row.track = host_track(p);
-	row.name = word(p, &p->fields[F_NAME]);
-	row.category = word(p, &p->fields[F_CAT]);
-	row.scope = word(p, &p->fields[F_SCOPE]);
-	row.args = whole_args(p);
-	row.source_row = p->c->n_elements;
-	ADD_ROW(p, mark, &row);
+		row->track = host_track(p);
+	row->name = word(p, &p->fields[F_NAME]);
+	row->category = word(p, &p->fields[F_CAT]);
+	row->scope = word(p, &p->fields[F_SCOPE]);
+	row->args = whole_args(p);
+	row->source_row = p->c->n_elements;
 	keep(p, x);
 }
 
