@@ -312,7 +312,7 @@ static bool sort_averages(struct averages *all, const char *key)
 		keys[i].row = i;
 		is_known = sort_value(&all->rows[i], key, &keys[i].value);
 	}
-	if (is_known) {
+	if (is_known && all->n > 0) {
 		qsort(keys, all->n, sizeof(*keys), compare_keys);
 		for (size_t i = 0; i < all->n; i++)
 			sorted[i] = all->rows[keys[i].row];
