@@ -52,10 +52,9 @@ static const char **name_devices(const struct trace *trace, struct arena *arena)
 		int32_t number = trace->stream.device_number[i];
 		const char *name = device < trace->device.n ? trace_text(trace, trace->device.name[device]) : NULL;
 
+		names[i] = name;
 		if (number != NULL_i32)
-			names[i] = name ? arena_print(arena, "%s (%d)", name, number) : arena_print(arena, "(%d)", number);
-		else
-			names[i] = name;
+			names[i] = arena_print(arena, "%s%s(%d)", name ? name : "", name ? " " : "", number);
 	}
 	return names;
 }

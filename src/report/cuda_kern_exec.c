@@ -263,7 +263,9 @@ static void run_sum(const struct trace *trace, const struct report *self, const 
 	for (size_t g = 0; g < e.groups.n; g++) {
 		const struct group_key *key = (const void *)e.groups.keys[g].p;
 
-		lines[g] = (struct line){ .key = key, .api = e.texts.keys[key->api].p, .name = e.texts.keys[key->name].p };
+		lines[g].key = key;
+		lines[g].api = e.texts.keys[key->api].p;
+		lines[g].name = e.texts.keys[key->name].p;
 		for (size_t p = 0; p < N_PHASES; p++)
 			lines[g].phases[p] = &phases[p][g];
 	}

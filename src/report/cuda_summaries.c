@@ -158,7 +158,8 @@ static void gather_all(const struct trace *trace, const struct report_args *args
 	add_memory(trace, s, &groups, memory_category, false);
 }
 
-#define NEED_COPIES { TABLE_memcpy, BIT(memcpy, start_ns) | BIT(memcpy, end_ns) | BIT(memcpy, kind) | BIT(memcpy, bytes) }
+#define NEED_COPIES { TABLE_memcpy, BIT(memcpy, start_ns) | BIT(memcpy, end_ns) | BIT(memcpy, kind) | \
+		      BIT(memcpy, bytes) }
 #define NEED_FILLS { TABLE_memset, BIT(memset, start_ns) | BIT(memset, end_ns) | BIT(memset, bytes) }
 #define NEED_CALLS { TABLE_api, BIT(api, start_ns) | BIT(api, end_ns) | BIT(api, track) | BIT(api, name) }
 

@@ -57,7 +57,8 @@ static void run(const struct trace *trace, const struct report *self, const stru
 	struct range_names names = { .arena = out->arena };
 	int64_t *child_ns = arena_array(&scratch, int64_t, ranges.n);
 	uint32_t *n_children = arena_array(&scratch, uint32_t, ranges.n);
-	struct row_keys keys = { .arena = &scratch, .at = arena_array(&scratch, struct row_key, ranges.n), .n = ranges.n };
+	struct row_key *lines = arena_array(&scratch, struct row_key, ranges.n);
+	struct row_keys keys = { .arena = &scratch, .at = lines, .n = ranges.n };
 
 	(void)self;
 	for (ref i = 0; i < ranges.n; i++) {

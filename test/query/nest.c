@@ -71,10 +71,9 @@ static ref slow_tightest(const struct ranges *ranges, size_t end, ref track, int
 	ref best = NULL_ref;
 
 	for (ref i = 0; i < end; i++) {
-		const struct range *r = &ranges->at[i];
+		const struct range *r = &ranges->at[i], *b = best == NULL_ref ? NULL : &ranges->at[best];
 
-		if (encloses(r, track, start_ns, end_ns) &&
-		    (best == NULL_ref || r->end_ns - r->start_ns <= ranges->at[best].end_ns - ranges->at[best].start_ns))
+		if (encloses(r, track, start_ns, end_ns) && (!b || r->end_ns - r->start_ns <= b->end_ns - b->start_ns))
 			best = i;
 	}
 	return best;

@@ -28,7 +28,8 @@ TEST(window, reads_times_in_every_unit)
 
 TEST(window, refuses_what_is_no_window)
 {
-	static const char *const wrong[] = { "", "5s", "x/2", "1s/y", "2s/1s", "1q/2", "99999999999999999999/", "1h/9999999999h" };
+	static const char *const wrong[] = { "", "5s", "x/2", "1s/y", "2s/1s", "1q/2",
+					      "99999999999999999999/", "1h/9999999999h" };
 	struct window w;
 	struct err err;
 

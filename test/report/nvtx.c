@@ -23,7 +23,8 @@ TEST(nvtx_sum, groups_by_domain_and_message_over_all_processes)
 /* The last of all ranges ends at 300. */
 TEST(nvtx_sum, ends_an_open_range_with_the_last_range)
 {
-	EXPECT_REPORT(nvtx_pushpop_sum, "nvtx open kind=push 100..\nnvtx done kind=push thread=2 0..300\n", SUM "Range\n"
+	EXPECT_REPORT(nvtx_pushpop_sum,
+		"nvtx open kind=push 100..\nnvtx done kind=push thread=2 0..300\n", SUM "Range\n"
 		"60.0,300,1,300.0,300.0,300,300,0.0,:done\n"
 		"40.0,200,1,200.0,200.0,200,200,0.0,:open\n");
 }

@@ -36,7 +36,8 @@ TEST(summary, takes_the_middle_value_and_the_deviation_of_a_sample)
 TEST(summary, sorts_by_total_then_count_then_name)
 {
 	EXPECT_REPORT(cuda_gpu_kern_sum,
-		"kernel zoo 0..20\nkernel ant 30..50\nkernel bee 60..70\nkernel bee 80..90\n", HEAD("Instances") "Name\n"
+		"kernel zoo 0..20\nkernel ant 30..50\nkernel bee 60..70\nkernel bee 80..90\n",
+		HEAD("Instances") "Name\n"
 		"33.3,20,2,10.0,10.0,10,10,0.0,bee\n"
 		"33.3,20,1,20.0,20.0,20,20,0.0,ant\n"
 		"33.3,20,1,20.0,20.0,20,20,0.0,zoo\n");

@@ -10,7 +10,8 @@ TEST(cuda_gpu_trace, lists_kernels_copies_and_fills_by_start)
 	EXPECT_REPORT(cuda_gpu_trace,
 		"device name=H200 ordinal=0\n"
 		"memset bytes=2000000 memory_kind=Device corr=3       20..30\n"
-		"kernel k grid=2x3x4 block=32 registers=16 static_shared_bytes=1024 dynamic_shared_bytes=0 corr=2 10..15\n"
+		"kernel k grid=2x3x4 block=32 registers=16 static_shared_bytes=1024 dynamic_shared_bytes=0 "
+		"corr=2 10..15\n"
 		"memcpy kind=HtoD bytes=1000 src_kind=Pageable dst_kind=Device corr=1 green_context=5  0..7\n",
 		"Start (ns),Duration (ns),CorrId,GrdX,GrdY,GrdZ,BlkX,BlkY,BlkZ,Reg/Trd,StcSMem (MB),DymSMem (MB),"
 		"Bytes (MB),Throughput (MB/s),SrcMemKd,DstMemKd,Device,Ctx,GreenCtx,Strm,Name\n"
