@@ -112,14 +112,19 @@ static void end(void)
 {
 	struct spool_head *head = collector.head;
 
-	if (!atomic_load(&collector.is_ready) || head->pid != getpid())
+	if (!atomic_load(&collector.is_ready) || head->pid != getpid() || atomic_exchange(&collector.is_ending, true))
 		return;
 	window_close();
 	cupti_flush(true);
-	atomic_store(&collector.is_ending, true);
 	keeper_wake();
 	atomic_store(&head->last_ns, now_ns());
 	atomic_store(&head->ended, 1);
+}
+
+/* Handlers run last one first: after CUPTI is there, again, so that it is still there in ours. */
+void collector_end_at_exit(void)
+{
+	atexit(end);
 }
 
 /* Under the lock. */
@@ -135,7 +140,7 @@ static bool begin(void)
 		if (!map_control())
 			return false;
 		pthread_atfork(NULL, NULL, forked);
-		atexit(end);
+		collector_end_at_exit();
 	}
 	segment_queue_begin();
 	if (!make_file(is_fork))

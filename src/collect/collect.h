@@ -76,6 +76,9 @@ static inline void count(_Atomic uint64_t *n, uint64_t by)
 /* Begin in this process, once; true when there is a spool to write to. */
 bool collector_begin(void);
 
+/* Have the collector end with the process: called when something was loaded that it needs until then. */
+void collector_end_at_exit(void);
+
 /* ---- write.c: records and texts ---- */
 
 /* This thread's writer, or NULL when there is none to be had. */

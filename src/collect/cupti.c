@@ -187,6 +187,7 @@ static void write_module(uint32_t flag, const struct cupti_module_data *d)
 static void on_resource(uint32_t id, const struct cupti_resource_data *d)
 {
 	switch (id) {
+	case CUPTI_CONTEXT_CREATED: collector_end_at_exit(); break;
 	case CUPTI_MODULE_LOADED: write_module(1, d->descriptor); break;
 	case CUPTI_MODULE_UNLOADING: write_module(2, d->descriptor); break;
 	case CUPTI_GRAPH_CREATED: write_graph(1, d->descriptor); break;
@@ -276,7 +277,7 @@ static void name_calls(enum cupti_domain domain)
 static bool subscribe(char *reason, size_t n)
 {
 	static const uint32_t resources[] = {
-		CUPTI_MODULE_LOADED, CUPTI_MODULE_UNLOADING, CUPTI_GRAPH_CREATED, CUPTI_GRAPH_CLONED, CUPTI_GRAPHNODE_CREATED,
+		CUPTI_CONTEXT_CREATED, CUPTI_MODULE_LOADED, CUPTI_MODULE_UNLOADING, CUPTI_GRAPH_CREATED, CUPTI_GRAPH_CLONED, CUPTI_GRAPHNODE_CREATED,
 		CUPTI_GRAPHEXEC_CREATED, CUPTI_GRAPHNODE_CLONED, CUPTI_GRAPHNODE_UPDATED, CUPTI_GRAPHNODE_SET_PARAMS,
 	};
 	CUptiResult_ result = collector.cupti.Subscribe(&collector.subscriber, (void *)on_callback, NULL);
@@ -330,6 +331,7 @@ bool cupti_begin(void)
 	collector.cupti.ActivityEnable(CUPTI_DEVICE);
 	collector.cupti.ActivityEnable(CUPTI_CONTEXT);
 	collector.cupti.ActivityEnable(CUPTI_STREAM);
+	collector_end_at_exit();
 	if (atomic_load(&collector.is_recording))
 		cupti_record(true);
 	return true;
