@@ -105,6 +105,7 @@ static void forked(void)
 		close(collector.file);
 	collector.file = -1;
 	collector.has_cupti = false;
+	atomic_store(&collector.is_ending, false);
 	pthread_mutex_init(&begin_lock, NULL);
 }
 
