@@ -141,3 +141,8 @@ void window_follow_wish(void);
 
 /* True when a domain is to be recorded, by the lists of the control page. */
 bool nvtx_wants_domain(const char *name);
+
+/* Ranges and marks of the default domain, without NVTX. */
+int nvtx_push_text(const char *text);
+int nvtx_pop_text(void);
+void nvtx_mark_text(const char *text);

@@ -422,6 +422,10 @@ static uint64_t stream_object(void *stream)
 static void name_device_a(int device, const char *m) { name(SPOOL_NAMED_DEVICE, (uint32_t)device, ascii(m)); }
 static void name_stream_a(void *stream, const char *m) { name(SPOOL_NAMED_STREAM, stream_object(stream), ascii(m)); }
 
+int nvtx_push_text(const char *text) { return push_a(text); }
+int nvtx_pop_text(void) { return pop_range(); }
+void nvtx_mark_text(const char *text) { mark_a(text); }
+
 /* ---- the entry points ---- */
 
 typedef void (*function)(void);
