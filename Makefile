@@ -13,7 +13,7 @@ BUILD := build
 
 all: setup
 	@test -f $(BUILD)/build.ninja || meson setup $(BUILD) --prefix=$(abspath $(PREFIX))
-	@ninja -C $(BUILD) --quiet 2>/dev/null || ninja -C $(BUILD)
+	@ninja -C $(BUILD)
 
 setup:
 	@tools/setup

@@ -365,7 +365,8 @@ static enum status run_jobs(const struct call *call, struct trace *trace)
 		if (!run_job(call, trace, &jobs[i], window)) {
 			n_failed++;
 			last = arena_print(call->arena, "%s: %s", jobs[i].name, call->err->text);
-			ui_note(call->ui, "%s", last);
+			if (names.n > 1)
+				ui_note(call->ui, "%s", last);
 		}
 	if (n_failed)
 		return failed(call, "%s: %zu of %zu reports could not be made: %s", trace->path, n_failed, names.n,
