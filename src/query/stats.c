@@ -46,6 +46,33 @@ static int digit_bits(size_t n)
 	return bits > MAX_DIGIT_BITS ? MAX_DIGIT_BITS : bits;
 }
 
+/* The least value that is at least from; there is one. */
+INLINE int64_t find_least(const void *v, size_t n, int64_t from, bool wide)
+{
+	int64_t least = INT64_MAX;
+
+	for (size_t i = 0; i < n; i++) {
+		int64_t x = get(v, i, wide);
+
+		least = x >= from && x < least ? x : least;
+	}
+	return least;
+}
+
+/* Move the values of first...first + width - 1 to the front. Gives their number. */
+INLINE size_t keep_values(void *v, size_t n, int64_t first, uint64_t width, bool wide)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		int64_t x = get(v, i, wide);
+
+		set(v, kept, x, wide);
+		kept += (uint64_t)x - (uint64_t)first < width;
+	}
+	return kept;
+}
+
 /*
  * The values of rank k and k + 1 of v, which lie in min...max; v is destroyed.
  * Each round counts the highest digit in which the values can differ and
@@ -53,39 +80,29 @@ static int digit_bits(size_t n)
  */
 INLINE void select_pair(void *v, size_t n, size_t k, int64_t min, int64_t max, int64_t pair[2], bool wide)
 {
-	int64_t above = max; /* least of the values that were dropped above */
+	int64_t above = max; /* the next value, once it is not among the kept */
 
 	while (n > FEW && min < max) {
 		uint32_t counts[1 << MAX_DIGIT_BITS];
-		uint64_t range = (uint64_t)max - (uint64_t)min;
-		int bits = 64 - __builtin_clzll(range), digits = digit_bits(n);
+		int bits = 64 - __builtin_clzll((uint64_t)max - (uint64_t)min), digits = digit_bits(n);
 		int shift = bits > digits ? bits - digits : 0;
-		size_t digit = 0, kept = 0, below = 0;
-		int64_t low = INT64_MAX, high = INT64_MIN;
+		size_t digit = 0, below = 0;
+		int64_t first;
 
 		memset(counts, 0, sizeof(*counts) << digits);
 		for (size_t i = 0; i < n; i++)
 			counts[((uint64_t)get(v, i, wide) - (uint64_t)min) >> shift]++;
 		while (below + counts[digit] <= k)
 			below += counts[digit++];
-		for (size_t i = 0; i < n; i++) {
-			int64_t x = get(v, i, wide);
-			size_t d = ((uint64_t)x - (uint64_t)min) >> shift;
-
-			set(v, kept, x, wide);
-			kept += d == digit;
-			above = d > digit && x < above ? x : above;
-		}
-		n = kept;
 		k -= below;
-		for (size_t i = 0; i < n; i++) {
-			int64_t x = get(v, i, wide);
-
-			low = x < low ? x : low;
-			high = x > high ? x : high;
-		}
-		min = low;
-		max = high;
+		first = (int64_t)((uint64_t)min + ((uint64_t)digit << shift));
+		if (k + 1 == counts[digit] && below + counts[digit] < n)
+			above = find_least(v, n, (int64_t)((uint64_t)first + ((uint64_t)1 << shift)), wide);
+		n = keep_values(v, n, first, (uint64_t)1 << shift, wide);
+		min = find_least(v, n, first, wide);
+		max = get(v, 0, wide);
+		for (size_t i = 1; i < n; i++)
+			max = get(v, i, wide) > max ? get(v, i, wide) : max;
 	}
 	if (min < max)
 		sort_few(v, n, wide);
@@ -94,49 +111,79 @@ INLINE void select_pair(void *v, size_t n, size_t k, int64_t min, int64_t max, i
 }
 
 /* The sum of the squares of the distances to the mean, in four chains so that they overlap. */
-INLINE double sum_squares(const void *v, size_t n, double mean, bool wide)
+static double sum_squares(const int64_t *v, size_t n, double mean)
 {
 	double sums[4] = { 0 };
 	size_t i = 0;
 
 	for (; i + 4 <= n; i += 4)
 		for (size_t j = 0; j < 4; j++) {
-			double d = (double)get(v, i + j, wide) - mean;
+			double d = (double)v[i + j] - mean;
 
 			sums[j] += d * d;
 		}
 	for (; i < n; i++) {
-		double d = (double)get(v, i, wide) - mean;
+		double d = (double)v[i] - mean;
 
 		sums[0] += d * d;
 	}
 	return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
+/* Sum, extremes and deviation of values of 64 bits. */
+static void sum_wide(const int64_t *v, size_t n, struct stats *s)
+{
+	__int128 total = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		total += v[i];
+		s->min = v[i] < s->min ? v[i] : s->min;
+		s->max = v[i] > s->max ? v[i] : s->max;
+	}
+	s->total = total > INT64_MAX ? INT64_MAX : total < INT64_MIN ? INT64_MIN : (int64_t)total;
+	s->mean = (double)total / (double)n;
+	s->deviation = n > 1 ? sqrt(sum_squares(v, n, s->mean) / (double)(n - 1)) : 0;
+}
+
+/*
+ * The same of values of 32 bits in one pass: squares fit 64 bits, and for
+ * fewer than 2^31 values all of n Σx² - (Σx)² is exact in 128.
+ */
+static void sum_narrow(const uint32_t *v, size_t n, struct stats *s)
+{
+	unsigned __int128 squares = 0;
+	uint64_t total = 0;
+	uint32_t min = v[0], max = v[0];
+
+	for (size_t i = 0; i < n; i++) {
+		uint32_t x = v[i];
+
+		total += x;
+		squares += (uint64_t)x * x;
+		min = x < min ? x : min;
+		max = x > max ? x : max;
+	}
+	s->min = min;
+	s->max = max;
+	s->total = (int64_t)total;
+	s->mean = (double)total / (double)n;
+	if (n > 1)
+		s->deviation = sqrt((double)(squares * n - (unsigned __int128)total * total) / (double)n /
+				    (double)(n - 1));
+}
+
 INLINE struct stats stats_of_width(void *v, size_t n, bool wide)
 {
 	struct stats s = { .n = n };
-	__int128 total = 0;
-	uint64_t narrow_total = 0; /* 2^32 values of 32 bits at most */
 	int64_t pair[2];
 
 	if (n == 0)
 		return s;
 	s.min = s.max = get(v, 0, wide);
-	for (size_t i = 0; i < n; i++) {
-		int64_t x = get(v, i, wide);
-
-		if (wide)
-			total += x;
-		else
-			narrow_total += (uint64_t)x;
-		s.min = x < s.min ? x : s.min;
-		s.max = x > s.max ? x : s.max;
-	}
-	total += narrow_total;
-	s.total = total > INT64_MAX ? INT64_MAX : total < INT64_MIN ? INT64_MIN : (int64_t)total;
-	s.mean = (double)total / (double)n;
-	s.deviation = n > 1 ? sqrt(sum_squares(v, n, s.mean, wide) / (double)(n - 1)) : 0;
+	if (wide)
+		sum_wide(v, n, &s);
+	else
+		sum_narrow(v, n, &s);
 	select_pair(v, n, (n - 1) / 2, s.min, s.max, pair, wide);
 	s.median = n % 2 ? (double)pair[0] : ((double)pair[0] + (double)pair[1]) / 2;
 	return s;
@@ -234,7 +281,7 @@ struct stats *stats_by_group(struct arena *arena, const struct stats_rows *rows,
 	values = block_take((n + 1) * sizeof(uint32_t));
 	for (size_t i = 0; i < n_rows; i++)
 		bits |= place_table(&rows[i], window, all, ends, n_groups, values, false);
-	if (bits > UINT32_MAX) {
+	if (bits > UINT32_MAX || n > INT32_MAX) {
 		wide = true;
 		block_end(values);
 		values = block_take((n + 1) * sizeof(int64_t));
