@@ -212,6 +212,19 @@ static bool open_path(const char *path, struct arena *arena, struct nsys_databas
 	return false;
 }
 
+/* SQLite takes what a last page lacks for zeros, and says nothing. */
+static bool is_last_page_cut(const struct nsys_database *d)
+{
+	sqlite3_stmt *statement = NULL;
+	sqlite3_int64 page_size = 0;
+
+	if (sqlite3_prepare_v2(d->db, "PRAGMA page_size", -1, &statement, NULL) == SQLITE_OK &&
+	    sqlite3_step(statement) == SQLITE_ROW)
+		page_size = sqlite3_column_int64(statement, 0);
+	sqlite3_finalize(statement);
+	return page_size > 0 && d->size % (uint64_t)page_size != 0;
+}
+
 static int by_name(const void *a, const void *b)
 {
 	const struct nsys_listed *x = a, *y = b;
@@ -238,6 +251,8 @@ bool nsys_open(struct source *source, struct arena *arena, struct nsys_database 
 		nsys_close(out);
 		return false;
 	}
+	if (!out->damage && is_last_page_cut(out))
+		out->damage = "the file ends inside its last page";
 	if (source_damage(source))
 		out->damage = arena_print(arena, "%s", source_damage(source));
 	qsort(out->tables, out->n_tables, sizeof(*out->tables), by_name);
