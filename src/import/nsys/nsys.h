@@ -80,6 +80,7 @@ struct nsys {
 		bool used;
 	} *shapes;       /* N_SHAPES lately seen, by a hash */
 	uint64_t n_rows; /* rows so far, for progress */
+	bool is_complete; /* every table of the schema is there, so that an empty one says nothing */
 };
 
 /* The text of StringIds with that id, or NULL_str. */

@@ -367,9 +367,11 @@ void nsys_read_table(struct nsys *n, const struct nsys_table *table)
 		while (nsys_cursor_step(&r->cursor))
 			r->n_incomplete++;
 	} else {
-		builder_set_state(n->b, table->table, STATE_RECORDED);
-		builder_set_coverage_state(n->b, listed->name, STATE_RECORDED);
 		read_lines(r);
+		if (r->cursor.n > 0 || !n->is_complete) {
+			builder_set_state(n->b, table->table, STATE_RECORDED);
+			builder_set_coverage_state(n->b, listed->name, STATE_RECORDED);
+		}
 	}
 	tell(r);
 	nsys_cursor_end(&r->cursor);

@@ -54,6 +54,7 @@ void nsys_describe_source(struct nsys *n)
 	const ref source = builder_source(b);
 	const str_id product = look_up_text(n, "META_DATA_EXPORT", "EXPORT_PRODUCT_NAME", "value");
 	const str_id version = look_up_text(n, "META_DATA_EXPORT", "EXPORT_PRODUCT_VERSION", "value");
+	const str_id lazy = look_up_text(n, "META_DATA_EXPORT", "EXPORT_PARAM_LAZY", "value");
 	const int64_t duration = look_up_number(n, "ANALYSIS_DETAILS", "duration");
 	char producer[256];
 	int length;
@@ -63,6 +64,7 @@ void nsys_describe_source(struct nsys *n)
 			  version == NULL_str ? "" : " ", version == NULL_str ? "" : builder_get_text(b, version));
 	if (length >= (int)sizeof(producer))
 		length = sizeof(producer) - 1;
+	n->is_complete = lazy != NULL_str && strcmp(builder_get_text(b, lazy), "false") == 0;
 	BUILDER_AT(b, source, producer, source) = builder_intern(b, producer, (size_t)length);
 	BUILDER_AT(b, source, schema, source) =
 		look_up_text(n, "META_DATA_EXPORT", "EXPORT_SCHEMA_VERSION", "value");
