@@ -28,13 +28,10 @@ static void call_demangled(struct out *o, size_t row, struct out_value *value)
 
 static void call_short_name(struct out *o, size_t row, struct out_value *value)
 {
-	const struct kernel_shape_table *s = &o->trace->kernel_shape;
 	const ref shape = o->trace->kernel.shape[row];
+	const str_id name = shape == NULL_ref ? NULL_str : o->short_names[shape];
 
-	if (shape == NULL_ref || s->short_name[shape] == NULL_str)
-		call_demangled(o, row, value);
-	else
-		*value = (struct out_value){ .kind = OUT_INTEGER, .integer = out_string(o, s->short_name[shape]) };
+	*value = (struct out_value){ .kind = OUT_INTEGER, .integer = out_string(o, name) };
 }
 
 static const struct out_column kernel[] = {

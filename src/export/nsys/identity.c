@@ -141,21 +141,53 @@ static bool identify_threads(struct out *o, struct err *err)
 
 /* ---- devices ---- */
 
-/* The numbers of the one source; of several, rows of the table. */
+static void use_device(bool *used, ref device)
+{
+	if (device != NULL_ref)
+		used[device] = true;
+}
+
+static void find_used_devices(const struct trace *t, bool *used)
+{
+	for (size_t i = 0; i < t->ordinal.n; i++)
+		use_device(used, t->ordinal.device[i]);
+	for (size_t i = 0; i < t->stream.n; i++)
+		use_device(used, t->stream.device[i]);
+	for (size_t i = 0; i < t->context.n; i++)
+		use_device(used, t->context.device[i]);
+	for (size_t i = 0; i < t->memory.n; i++)
+		use_device(used, t->memory.device[i]);
+}
+
+/*
+ * A device has the number of its source. Where ranks list the same GPUs, those
+ * that a rank does not use give way to those in use; where devices in use
+ * have one number, all have the numbers of their rows.
+ */
 static void identify_devices(struct out *o)
 {
 	const struct device_table *d = &o->trace->device;
-	struct out_set used = { 0 };
+	bool *used = arena_array(&o->arena, bool, d->n), clash = false;
+	struct out_set taken = { 0 };
 
+	find_used_devices(o->trace, used);
 	o->gpu_ids = arena_array(&o->arena, int32_t, d->n);
-	o->has_own_gpu_ids = o->trace->source.n > 1;
-	for (ref i = 0; i < d->n; i++) {
-		o->gpu_ids[i] = d->ordinal[i];
-		if (d->ordinal[i] == NULL_i32 || !add(&used, &o->arena, (int64_t)d->ordinal[i] + INT32_MAX))
-			o->has_own_gpu_ids = true;
+	for (int pass = 0; pass < 2; pass++) {
+		for (ref i = 0; i < d->n; i++) {
+			const int32_t ordinal = d->ordinal[i];
+
+			if (used[i] != (pass == 0))
+				continue;
+			o->gpu_ids[i] = ordinal;
+			if (ordinal != NULL_i32 && add(&taken, &o->arena, (int64_t)ordinal + INT32_MAX + 2))
+				continue;
+			o->gpu_ids[i] = NULL_i32;
+			clash = clash || used[i];
+		}
 	}
-	for (ref i = 0; i < d->n && o->has_own_gpu_ids; i++)
+	for (ref i = 0; i < d->n && clash; i++)
 		o->gpu_ids[i] = (int32_t)i;
+	o->has_own_gpu_ids = clash || o->trace->source.n > 1;
 }
 
 /* ---- callchains ---- */
@@ -245,15 +277,25 @@ uint32_t out_string(struct out *o, str_id text)
 	return *id;
 }
 
+struct span out_text(const struct out *o, str_id text)
+{
+	if (text < o->trace->strings.n)
+		return (struct span){ trace_text(o->trace, text), trace_text_length(o->trace, text) };
+	return o->own_texts[text - o->trace->strings.n];
+}
+
 /* String 0 is [Unknown], as it is in an export with callchains. */
 static void identify_strings(struct out *o)
 {
 	static const char unknown[] = "[Unknown]";
 	const struct strings *s = &o->trace->strings;
 
-	o->string_ids = arena_array(&o->arena, uint32_t, s->n + 1);
-	o->strings = arena_array(&o->arena, str_id, s->n + 1);
-	memset(o->string_ids, 0xff, s->n * sizeof(*o->string_ids));
+	const size_t n = s->n + o->trace->kernel_shape.n;
+
+	o->string_ids = arena_array(&o->arena, uint32_t, n);
+	o->strings = arena_array(&o->arena, str_id, n + 1);
+	if (n > 0)
+		memset(o->string_ids, 0xff, n * sizeof(*o->string_ids));
 	o->strings[o->n_strings++] = NULL_str;
 	for (str_id i = 0; i < s->n; i++)
 		if (strcmp(trace_text(o->trace, i), unknown) == 0)
@@ -326,6 +368,7 @@ bool out_identify(struct out *o, struct err *err)
 {
 	sort_facts(o);
 	identify_strings(o);
+	out_name_kernels(o);
 	identify_devices(o);
 	identify_chains(o);
 	identify_op_domains(o);

@@ -25,8 +25,7 @@ bool out_write_strings(struct out *o, struct err *err)
 		if (text == NULL_str)
 			sqlite3_bind_text(insert, 2, "[Unknown]", -1, SQLITE_STATIC);
 		else
-			sqlite3_bind_text(insert, 2, trace_text(o->trace, text),
-					  (int)trace_text_length(o->trace, text), SQLITE_STATIC);
+			sqlite3_bind_text(insert, 2, out_text(o, text).p, (int)out_text(o, text).n, SQLITE_STATIC);
 		done = out_step(o, table, insert, &n_twice, err);
 	}
 	sqlite3_finalize(insert);

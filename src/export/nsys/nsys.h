@@ -52,12 +52,15 @@ struct out {
 	struct out_table *tables;
 	size_t n_tables;
 	int64_t *process_ids, *thread_ids; /* globalPid and globalTid, by row */
-	int32_t *gpu_ids;                  /* TARGET_INFO_GPU.id, by device */
+	int32_t *gpu_ids;                  /* TARGET_INFO_GPU.id, by device; NULL_i32 when it has no line */
 	bool has_own_gpu_ids;              /* they are not the numbers that the sources' rows have */
 	uint32_t *string_ids;              /* StringIds.id, by text; UINT32_MAX when not used yet */
 	str_id *strings;                   /* and back */
 	size_t n_strings;
 	uint32_t unknown_string;           /* StringIds.id of [Unknown] */
+	str_id *short_names;               /* shortName of each kernel_shape; from strings.n on, texts of our own */
+	struct span *own_texts;
+	size_t n_own_texts;
 	uint64_t *chain_bases;             /* added to callchain ids, by source and kind */
 	int64_t *op_domains;               /* domainId of the ops of a process, or NULL_i64, by process */
 	int64_t *op_starts;                /* when the first op of a process begins */
@@ -69,8 +72,12 @@ struct out {
 
 bool out_identify(struct out *o, struct err *err) MUST_CHECK;
 
-/* StringIds.id of a text. */
+/* StringIds.id of a text of the trace or of our own; NULL is [Unknown]. */
 uint32_t out_string(struct out *o, str_id text);
+struct span out_text(const struct out *o, str_id text);
+
+/* Give each shape a short name (short_names.c). */
+void out_name_kernels(struct out *o);
 
 /* A fact of a source by the table that it is of and its name, or NULL. */
 const char *out_fact(const struct out *o, ref source, const char *scope, const char *name);
@@ -136,6 +143,7 @@ struct out_map {
 	bool (*has)(const struct out *o, size_t row, int kind); /* NULL: every row */
 	int kind;
 	int first;   /* number of the first line, where lines have numbers of their own */
+	bool keeps_numbers; /* a line's number is that of the source's row, if all lines of the table have one */
 	bool always; /* --times does not concern it */
 	int64_t (*when)(const struct out *o, size_t row); /* NULL: its start_ns or time_ns */
 	int64_t (*key)(const struct out *o, size_t row);  /* of its facts */

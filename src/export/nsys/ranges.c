@@ -195,8 +195,9 @@ static const struct out_column nvtxt[] = {
 /* Row numbers of a table begin at 1. */
 const struct out_map out_range_maps[] = {
 	MAP("NVTX_EVENTS", process, op_domain, .has = has_ops, .when = first_op, .first = 1),
-	MAP("NVTX_EVENTS", nvtx, nvtx, .has = is_declaration, .always = true, .first = 1),
-	MAP("NVTX_EVENTS", nvtx, nvtx, .has = is_no_declaration, .kind = OF_NVTX, .first = 1),
+	MAP("NVTX_EVENTS", nvtx, nvtx, .has = is_declaration, .always = true, .keeps_numbers = true, .first = 1),
+	MAP("NVTX_EVENTS", nvtx, nvtx, .has = is_no_declaration, .kind = OF_NVTX, .keeps_numbers = true,
+	    .first = 1),
 	MAP("NVTX_EVENTS", op, op, .has = is_timed, .first = 1),
 	MAP("NVTXT_EVENTS", nvtx, nvtxt, .has = is_range, .kind = OF_NVTXT),
 };

@@ -2,7 +2,7 @@
  * export/nsys/rows.c - writes rows of the store as lines of a table, by tables of columns.
  *
  *   (1) Lines are in the order of their times, then of the source's rows.
- *   (2) A line's number is the source's row number where every line has one of
+ *   (2) A range's number is the source's row number where every line has one of
  *       its own, so that ids that are row numbers (NVTX_EVENTS.eventId) stay.
  *   (3) NULL in a column that must have a value is 0 or an empty text.
  */
@@ -82,7 +82,7 @@ static void gather(struct writing *w, uint8_t m)
 			continue;
 		*line = (struct line){ .row = (uint32_t)row, .map = m, .source_row = numbers ? numbers[row] : NULL_u32 };
 		if (map->when)
-			line->time = map->when(o, row);
+			*line = (struct line){ .time = map->when(o, row), .row = (uint32_t)row, .map = m };
 		else if (starts && starts[row] != NULL_i64)
 			line->time = starts[row];
 		w->n_lines++;
@@ -95,7 +95,7 @@ static void order(struct writing *w)
 
 	w->keeps_numbers = w->table->numbered && one_source && w->n_lines > 0;
 	for (size_t i = 0; i < w->n_lines && w->keeps_numbers; i++)
-		w->keeps_numbers = w->lines[i].source_row != NULL_u32;
+		w->keeps_numbers = w->maps[w->lines[i].map]->keeps_numbers && w->lines[i].source_row != NULL_u32;
 	if (w->keeps_numbers) {
 		qsort(w->lines, w->n_lines, sizeof(*w->lines), by_number);
 		for (size_t i = 1; i < w->n_lines && w->keeps_numbers; i++)

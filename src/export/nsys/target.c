@@ -31,12 +31,30 @@ static void call_cuda_ordinal(struct out *o, size_t row, struct out_value *value
 	set_integer(value, ordinal == NULL_i32 ? o->gpu_ids[row] : ordinal);
 }
 
+static bool has_gpu_id(const struct out *o, size_t row, int kind)
+{
+	(void)kind;
+	return o->gpu_ids[row] != NULL_i32;
+}
+
+/* The one VM, unless the source says another. */
+static void call_gpu_vm(struct out *o, size_t row, struct out_value *value)
+{
+	const struct arena_mark mark = arena_mark(&o->arena);
+	const char *name = arena_print(&o->arena, "%d.vmId", (int)o->trace->device.ordinal[row]);
+	const char *vm = out_fact(o, 0, "TARGET_INFO_GPU", name);
+
+	set_integer(value, vm ? strtoll(vm, NULL, 10) : (int64_t)1 << 48);
+	arena_reset(&o->arena, mark);
+}
+
 static int64_t key_of_device(const struct out *o, size_t row)
 {
 	return o->trace->device.ordinal[row];
 }
 
 static const struct out_column gpu[] = {
+	CALLED("vmId", call_gpu_vm),
 	CALLED("id", call_gpu_id),
 	OWN("name", TEXT, device, name),
 	OWN("busLocation", TEXT, device, bus),
@@ -352,7 +370,7 @@ const struct out_map out_target_maps[] = {
 	FACTS("ThreadNames", thread_name, THREAD_NAMES),
 	FACTS("ProcessStreams", file_stream, STREAMS),
 	FACTS("TARGET_INFO_SYSTEM_ENV", system_columns, SYSTEM),
-	MAP("TARGET_INFO_GPU", device, gpu, .key = key_of_device),
+	MAP("TARGET_INFO_GPU", device, gpu, .has = has_gpu_id, .key = key_of_device),
 	MAP("TARGET_INFO_CUDA_DEVICE", ordinal, cuda_device, .source = source_of_ordinal),
 	MAP("TARGET_INFO_CUDA_CONTEXT_INFO", context, context, .has = is_numbered_context, .key = key_of_context,
 	    .source = source_of_context),
