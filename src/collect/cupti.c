@@ -27,7 +27,7 @@ static const char *const wanted[] = {
 	"cuCtxSynchronize", "cuStreamSynchronize", "cuStreamWaitEvent", "cuStreamCreate", "cuStreamDestroy",
 	"cuEventRecord", "cuEventSynchronize", "cuGraphLaunch", "cuGraphInstantiate", "cuGraphExecUpdate",
 	"cuModuleLoad", "cuModuleUnload", "cuLibraryLoad", "cuLibraryUnload", "cuCtxCreate", "cuCtxDestroy",
-	"cuDevicePrimaryCtx", "cuProfiler", "cuStreamBeginCapture", "cuStreamEndCapture", "cuIpc",
+	"cuDevicePrimaryCtx", "!cuDevicePrimaryCtxGetState", "cuProfiler", "cuStreamBeginCapture", "cuStreamEndCapture", "cuIpc",
 };
 
 static uint8_t is_wanted[3][MOST_CBIDS], is_launch[3][MOST_CBIDS], is_graph_launch[3][MOST_CBIDS];
