@@ -107,10 +107,10 @@ void help_program(struct text *out)
 	text_adds(out, "fathom - a GPU profiler that says why\n\nusage: fathom COMMAND [options] FILE...\n\n"
 		       "commands:\n");
 	for (size_t i = 0; i < n_commands; i++)
-		text_print(out, "  %-10s%s\n", commands[i]->name, commands[i]->summary);
+		text_print(out, "  %-12s%s\n", commands[i]->name, commands[i]->summary);
 	text_adds(out, "\nfiles that every command reads, also when compressed with gzip:\n");
 	for (size_t i = 0; i < n_importers; i++)
-		text_print(out, "  %-10s%s\n", importers[i]->suffix, importers[i]->summary);
+		text_print(out, "  %-12s%s\n", importers[i]->suffix, importers[i]->summary);
 	text_adds(out, "\n'fathom COMMAND --help' tells more of one.\n");
 }
 
