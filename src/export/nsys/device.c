@@ -34,6 +34,22 @@ static void call_short_name(struct out *o, size_t row, struct out_value *value)
 	*value = (struct out_value){ .kind = OUT_INTEGER, .integer = out_string(o, name) };
 }
 
+/* A source that tells only the sum has it all as dynamic, so that the sum stays. */
+static void call_dynamic_shared(struct out *o, size_t row, struct out_value *value)
+{
+	const struct kernel_shape_table *s = &o->trace->kernel_shape;
+	const ref shape = o->trace->kernel.shape[row];
+	int64_t bytes;
+
+	if (shape == NULL_ref)
+		return;
+	bytes = s->dynamic_shared_bytes[shape];
+	if (bytes == NULL_i64 && s->static_shared_bytes[shape] == NULL_i64)
+		bytes = s->shared_bytes[shape];
+	if (bytes != NULL_i64)
+		*value = (struct out_value){ .kind = OUT_INTEGER, .integer = bytes };
+}
+
 static const struct out_column kernel[] = {
 	OWN("start", VALUE, kernel, start_ns),
 	OWN("end", VALUE, kernel, end_ns),
@@ -51,7 +67,7 @@ static const struct out_column kernel[] = {
 	OF_SHAPE("blockY", VALUE, block_y),
 	OF_SHAPE("blockZ", VALUE, block_z),
 	OF_SHAPE("staticSharedMemory", VALUE, static_shared_bytes),
-	OF_SHAPE("dynamicSharedMemory", VALUE, dynamic_shared_bytes),
+	CALLED("dynamicSharedMemory", call_dynamic_shared),
 	OF_SHAPE("localMemoryPerThread", VALUE, local_bytes),
 	OF_SHAPE("localMemoryTotal", VALUE, local_total_bytes),
 	OWN("gridId", VALUE, kernel, grid_id),
