@@ -267,6 +267,12 @@ static void read_members(struct document *d, struct cursor *c, struct json *key,
 			return;
 		}
 		*is_large = false;
+		if (result == PARSE_BROKEN && *start == '{' && is_event_start(start, start, c->end)) {
+			c->p = start; /* the ] before it was none of the array */
+			d->where = IN_EVENTS;
+			count_junk(d, d->feed.read_at - (uint64_t)(c->end - start), 1);
+			return;
+		}
 		if (result == PARSE_BROKEN)
 			next = memchr(start + 1, '"', (size_t)(c->end - start - 1));
 		c->p = next ? next : c->end;
@@ -282,6 +288,13 @@ static void begin_document(struct document *d, struct cursor *c)
 		const char *start = c->p;
 
 		c->p++;
+		/* One event a line, or a bracket too many before it. */
+		if (*start == '{' && d->t->n_documents > 0 && is_event_start(start, start, c->end)) {
+			c->p = start;
+			d->is_bare = true;
+			d->where = IN_EVENTS;
+			return;
+		}
 		if (*start == '{' || *start == '[') {
 			d->t->n_documents++;
 			d->is_bare = *start == '[';

@@ -236,6 +236,18 @@ bool is_event_start(const char *text, const char *p, const char *end)
 	return false;
 }
 
+/*
+ * An event inside of another one's argument, told by a ph of its own: a closing
+ * bracket is missing before it.
+ */
+static bool is_event_inside(const char *p, const char *end)
+{
+	const char *limit = end - p < PH_DISTANCE ? end : p + PH_DISTANCE;
+	const char *ph = memmem(p, (size_t)(limit - p), "\"ph\"", 4);
+
+	return ph && !memchr(p + 1, '{', (size_t)(ph - p - 1)) && !memchr(p + 1, '}', (size_t)(ph - p - 1));
+}
+
 size_t chunk_find_split(const struct chunk *c)
 {
 	size_t at = c->n;
@@ -280,7 +292,7 @@ static bool resume(struct parser *p, const char *start, const char *kind)
 static bool read_element(struct parser *p)
 {
 	const char *start = p->at.p;
-	const struct cursor before = { .p = start, .end = p->at.end };
+	const struct cursor before = { .p = start, .end = p->at.end, .is_foreign = is_event_inside };
 	struct chunk *c = p->c;
 	struct json other;
 	enum parse result;

@@ -122,12 +122,42 @@ enum parse json_key(struct cursor *c, struct json *out)
 	return result;
 }
 
+/* Inside of a value: go from an opening quote to the closing one, by the same rules. */
+static enum parse skip_string(struct cursor *c, const char **at)
+{
+	const char *start = *at + 1, *p = start, *after;
+	bool is_odd = false;
+
+	for (;; p++) {
+		p = find_quote(p, c->end);
+		if (p >= c->end)
+			return PARSE_SHORT;
+		if (*p == '\\') {
+			p++;
+			continue;
+		}
+		for (after = p + 1; after < c->end && is_space(*after);)
+			after++;
+		if (after >= c->end)
+			return PARSE_SHORT;
+		if (*after == ',' || *after == ']' || *after == '}' || *after == ':')
+			break;
+		is_odd = true;
+		c->n_repairs++;
+	}
+	if (is_odd && memchr(start, '\n', (size_t)(p - start)))
+		return PARSE_BROKEN;
+	*at = p;
+	return PARSE_DONE;
+}
+
 /* Promise (2). The kind of the innermost 64 brackets is checked, deeper ones are counted. */
 enum parse json_skip(struct cursor *c)
 {
 	const char *p = c->p;
 	uint64_t kinds = 0;
 	size_t depth = 0;
+	enum parse result;
 
 	for (;; p++) {
 		bool is_brace;
@@ -136,15 +166,15 @@ enum parse json_skip(struct cursor *c)
 		if (p >= c->end)
 			return PARSE_SHORT;
 		if (*p == '"') {
-			p = find_quote(p + 1, c->end);
-			while (p < c->end && *p == '\\')
-				p = find_quote(p + 2, c->end);
-			if (p >= c->end)
-				return PARSE_SHORT;
+			result = skip_string(c, &p);
+			if (result != PARSE_DONE)
+				return result;
 			continue;
 		}
 		is_brace = *p & 0x20;
 		if ((*p | 0x20) == '{') {
+			if (is_brace && depth > 0 && c->is_foreign && c->is_foreign(p, c->end))
+				return PARSE_BROKEN;
 			if (depth < 64)
 				kinds = (kinds & ~((uint64_t)1 << depth)) | (uint64_t)is_brace << depth;
 			depth++;

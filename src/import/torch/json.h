@@ -33,6 +33,8 @@ struct cursor {
 	const char *p, *end;
 	bool careful;       /* a string is over only if a member or an end follows it */
 	uint32_t n_repairs; /* quotes that were not escaped */
+	/* Whether an object that begins at p cannot be inside of a value; NULL if any can. */
+	bool (*is_foreign)(const char *p, const char *end);
 };
 
 static inline bool is_space(char c)
