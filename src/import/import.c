@@ -4,7 +4,8 @@
  * What a file is, its bytes say. In a folder only files with a suffix that an
  * importer names (with .gz or .zst behind it, or not) are looked at; they are
  * the ranks of one job, in the order of their names with numbers compared as
- * numbers. Folders in a folder are not entered.
+ * numbers. Folders in a folder are not entered. A spool is a folder that is one
+ * input: its control page stands for it.
  */
 #include "import/import.h"
 
@@ -17,7 +18,7 @@
 #include "base/os.h"
 
 /* Sniffed in this order: magic numbers first, text last. */
-#define IMPORTERS(_) _(fathom) _(nsys) _(nsys_rep) _(torch)
+#define IMPORTERS(_) _(fathom) _(spool) _(nsys) _(nsys_rep) _(torch)
 
 #define DECLARE(name) extern const struct importer importer_##name;
 #define POINTER(name) &importer_##name,
@@ -167,11 +168,31 @@ static bool add_folder(struct inputs *in, const char *folder, struct err *err)
 	return true;
 }
 
+/* The control page of a folder that is a spool, or NULL. */
+static const char *find_control(struct arena *arena, const char *folder)
+{
+	const char *path = arena_print(arena, "%s/control", folder);
+	struct os_file file;
+	struct err ignored;
+	char head[8];
+	size_t got = 0;
+
+	if (os_file_size(path) < sizeof(head) || !os_open(path, &file, &ignored))
+		return NULL;
+	if (!os_read(&file, head, sizeof(head), &got, &ignored))
+		got = 0;
+	os_close(&file);
+	return importer_spool.sniff((struct span){ head, got }) ? path : NULL;
+}
+
 static bool find_inputs(struct inputs *in, const char *const *paths, size_t n, struct err *err)
 {
 	for (size_t i = 0; i < n; i++) {
-		if (!os_is_folder(paths[i]))
-			add_input(in, arena_copy(&in->arena, paths[i], strlen(paths[i])));
+		const bool is_folder = os_is_folder(paths[i]);
+		const char *control = is_folder ? find_control(&in->arena, paths[i]) : NULL;
+
+		if (!is_folder || control)
+			add_input(in, control ? control : arena_copy(&in->arena, paths[i], strlen(paths[i])));
 		else if (!add_folder(in, paths[i], err))
 			return false;
 	}
