@@ -10,28 +10,41 @@
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "collect/collect.h"
 
-enum { SHAPES = 1 << 16, STREAMS = 1 << 12 };
+enum { SHAPES = 1 << 16, STREAMS = 1 << 12, SPARE_BYTES = 64 << 10 };
 
 /* Shapes and streams met, by hash; their number is their place. Under the lock. */
 static uint64_t shapes[SHAPES], streams[STREAMS];
 static uint32_t tables_epoch, n_shapes, n_streams;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
+/* For when no segment is ready: CUPTI does not take no for an answer. Its records are counted when they find no room. */
+static void *spare_take(void)
+{
+	void *p = mmap(NULL, SPARE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
+static bool is_segment(const struct spool_segment *segment)
+{
+	const uintptr_t base = (uintptr_t)collector.head, p = (uintptr_t)segment;
+
+	return p >= base + SPOOL_SEGMENT && p < base + SPOOL_SPAN;
+}
+
 void activity_requested(uint8_t **buffer, size_t *bytes, size_t *n_records)
 {
-	/* For when no segment is ready: CUPTI does not take no for an answer. */
-	static uint64_t spare[4096];
 	struct spool_segment *segment = atomic_load(&collector.is_ready) ? segment_take() : NULL;
 
 	*n_records = 0;
 	count(&collector.head->cost_calls[SPOOL_COST_BUFFER_REQUEST], 1);
 	if (!segment) {
-		*buffer = (uint8_t *)spare;
-		*bytes = sizeof(spare);
-		count(&collector.head->n_no_room, 1);
+		*buffer = spare_take();
+		*bytes = *buffer ? SPARE_BYTES : 0;
 		return;
 	}
 	atomic_store_explicit(&segment->lent, SPOOL_LENT, memory_order_relaxed);
@@ -64,6 +77,14 @@ static uint32_t number_of(uint64_t *table, uint32_t size, uint32_t *n, const voi
 	return at;
 }
 
+/* What was to be told of a new number found no room: it has none, and is new again. */
+static uint32_t forget_number(uint64_t *table, uint32_t *n, uint32_t number)
+{
+	table[number] = 0;
+	--*n;
+	return UINT32_MAX;
+}
+
 static void *begin(struct writer *w, uint64_t start_ns, size_t bytes)
 {
 	if (start_ns == 0) {
@@ -71,11 +92,6 @@ static void *begin(struct writer *w, uint64_t start_ns, size_t bytes)
 		return NULL;
 	}
 	return record_begin(w, bytes);
-}
-
-static void keep_segment(struct writer *w)
-{
-	atomic_store_explicit(&w->segment->is_kept, 1, memory_order_relaxed);
 }
 
 static uint32_t stream_number(struct writer *w, uint32_t device, uint32_t context, uint32_t stream)
@@ -87,16 +103,15 @@ static uint32_t stream_number(struct writer *w, uint32_t device, uint32_t contex
 
 	if (!is_new || number == UINT32_MAX)
 		return number;
-	r = record_begin(w, sizeof(*r));
+	r = record_begin_kept(w, sizeof(*r));
 	if (!r)
-		return number;
+		return forget_number(streams, &n_streams, number);
 	r->id = number;
 	r->device = device;
 	r->context = context;
 	r->stream = stream;
 	r->zero = 0;
-	keep_segment(w);
-	record_commit(r, SPOOL_WORD(SPOOL_STREAM_OF, 0, sizeof(*r)));
+	record_commit_kept(w, r, SPOOL_WORD(SPOOL_STREAM_OF, 0, sizeof(*r)));
 	return number;
 }
 
@@ -133,13 +148,12 @@ static uint32_t shape_number(struct writer *w, const struct cupti_kernel *k)
 	number = number_of(shapes, SHAPES, &n_shapes, &shape, sizeof(shape), &is_new);
 	if (!is_new || number == UINT32_MAX)
 		return number;
-	r = record_begin(w, sizeof(*r));
+	r = record_begin_kept(w, sizeof(*r));
 	if (!r)
-		return number;
+		return forget_number(shapes, &n_shapes, number);
 	memcpy((char *)r + 4, (char *)&shape + 4, sizeof(shape) - 4);
 	r->id = number;
-	keep_segment(w);
-	record_commit(r, SPOOL_WORD(SPOOL_SHAPE, 0, sizeof(*r)));
+	record_commit_kept(w, r, SPOOL_WORD(SPOOL_SHAPE, 0, sizeof(*r)));
 	return number;
 }
 
@@ -335,7 +349,7 @@ static void take_device(struct writer *w, const void *record)
 {
 	const struct cupti_device *c = record;
 	uint32_t name = symbol_id(w, c->name);
-	struct spool_device *r = record_begin(w, sizeof(*r));
+	struct spool_device *r = record_begin_kept(w, sizeof(*r));
 
 	if (!r)
 		return;
@@ -348,15 +362,14 @@ static void take_device(struct writer *w, const void *record)
 		.major = c->major, .minor = c->minor, .name = name,
 	};
 	memcpy(r->uuid, c->uuid, sizeof(r->uuid));
-	keep_segment(w);
-	record_commit(r, SPOOL_WORD(SPOOL_DEVICE, 0, sizeof(*r)));
+	record_commit_kept(w, r, SPOOL_WORD(SPOOL_DEVICE, 0, sizeof(*r)));
 }
 
 static void take_context(struct writer *w, const void *record)
 {
 	const struct cupti_context *c = record;
 	const bool is_long = collector.head->cupti_version >= 28;
-	struct spool_context *r = record_begin(w, sizeof(*r));
+	struct spool_context *r = record_begin_kept(w, sizeof(*r));
 
 	if (!r)
 		return;
@@ -364,20 +377,18 @@ static void take_context(struct writer *w, const void *record)
 		.id = c->id, .device = c->device, .null_stream = c->null_stream,
 		.parent = is_long ? c->parent : UINT32_MAX, .is_green = is_long ? c->is_green : 0,
 	};
-	keep_segment(w);
-	record_commit(r, SPOOL_WORD(SPOOL_CONTEXT, 0, sizeof(*r)));
+	record_commit_kept(w, r, SPOOL_WORD(SPOOL_CONTEXT, 0, sizeof(*r)));
 }
 
 static void take_stream(struct writer *w, const void *record)
 {
 	const struct cupti_stream *c = record;
-	struct spool_stream *r = record_begin(w, sizeof(*r));
+	struct spool_stream *r = record_begin_kept(w, sizeof(*r));
 
 	if (!r)
 		return;
 	*r = (struct spool_stream){ .id = c->id, .context = c->context, .flag = c->flag, .priority = (int32_t)c->priority };
-	keep_segment(w);
-	record_commit(r, SPOOL_WORD(SPOOL_STREAM, 0, sizeof(*r)));
+	record_commit_kept(w, r, SPOOL_WORD(SPOOL_STREAM, 0, sizeof(*r)));
 }
 
 static void take_environment(struct writer *w, const void *record)
@@ -427,31 +438,46 @@ static void begin_tables(uint32_t epoch)
 	tables_epoch = epoch;
 }
 
+void activity_forked(void)
+{
+	pthread_mutex_init(&lock, NULL);
+}
+
+/* Give the memory back: to the queue when it is a segment of the spool. */
+static void buffer_give(uint8_t *buffer, struct spool_segment *segment, size_t valid)
+{
+	if (!is_segment(segment)) {
+		munmap(buffer, SPARE_BYTES);
+		return;
+	}
+	atomic_store_explicit(&segment->lent, SPOOL_TAKEN_OVER, memory_order_release);
+	memset(segment->body, 0, valid);
+	atomic_store_explicit(&segment->kind, SPOOL_SEGMENT_FREE, memory_order_release);
+	segment_give(segment);
+}
+
 void activity_completed(void *context, uint32_t stream, uint8_t *buffer, size_t bytes, size_t valid)
 {
-	const char *base = (const char *)collector.head + SPOOL_SEGMENT;
 	struct spool_segment *segment = (struct spool_segment *)(buffer - sizeof(*segment));
 	struct writer *w = atomic_load(&collector.is_ready) ? writer_of_thread() : NULL;
 	const uint64_t began = now_ns();
+	CUptiResult_ result = CUPTI_MAX_LIMIT_REACHED_;
 	uint8_t *record = NULL;
 	size_t dropped = 0;
 
 	(void)bytes;
-	if (!w)
+	if (!w || !buffer)
 		return;
 	pthread_mutex_lock(&lock);
 	begin_tables(w->epoch);
-	while (valid > 0 && collector.cupti.ActivityGetNextRecord(buffer, valid, &record) == CUPTI_SUCCESS_)
+	while (valid > 0 && (result = collector.cupti.ActivityGetNextRecord(buffer, valid, &record)) == CUPTI_SUCCESS_)
 		take(w, record);
 	pthread_mutex_unlock(&lock);
+	if (result != CUPTI_MAX_LIMIT_REACHED_)
+		cupti_complain("cuptiActivityGetNextRecord", result, "records of a buffer are lost");
 	if (collector.cupti.ActivityGetNumDroppedRecords(context, stream, &dropped) == CUPTI_SUCCESS_ && dropped)
 		count(&collector.head->n_dropped, dropped);
-	if ((const char *)segment >= base) {
-		atomic_store_explicit(&segment->lent, SPOOL_TAKEN_OVER, memory_order_release);
-		memset(segment->body, 0, valid);
-		atomic_store_explicit(&segment->kind, SPOOL_SEGMENT_FREE, memory_order_release);
-		segment_give(segment);
-	}
+	buffer_give(buffer, segment, valid);
 	count(&collector.head->cost_calls[SPOOL_COST_BUFFER_TAKEOVER], 1);
 	count(&collector.head->cost_sampled[SPOOL_COST_BUFFER_TAKEOVER], 1);
 	count(&collector.head->cost_ns[SPOOL_COST_BUFFER_TAKEOVER], now_ns() - began);

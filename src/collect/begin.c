@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,12 +19,12 @@
 
 #include "collect/collect.h"
 
-/* Address space for a spool file; memory and disk are taken as segments are needed. */
-enum { SPAN_GIB = 64 };
+enum { MOST_TRIES = 16 };
 
 struct collector collector = { .file = -1 };
 
 static pthread_mutex_t begin_lock = PTHREAD_MUTEX_INITIALIZER;
+static _Atomic uint32_t n_failed;
 
 static bool map_control(void)
 {
@@ -73,9 +74,11 @@ static bool make_file(bool is_fork)
 	collector.file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (collector.file < 0)
 		return false;
-	span = mmap(NULL, (size_t)SPAN_GIB << 30, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	span = mmap(NULL, SPOOL_SPAN, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (span == MAP_FAILED || posix_fallocate(collector.file, 0, SPOOL_SEGMENT) != 0 ||
 	    mmap(span, SPOOL_SEGMENT, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, collector.file, 0) == MAP_FAILED) {
+		if (span != MAP_FAILED)
+			munmap(span, SPOOL_SPAN);
 		close(collector.file);
 		collector.file = -1;
 		unlink(path);
@@ -106,7 +109,10 @@ static void forked(void)
 	collector.file = -1;
 	collector.has_cupti = false;
 	atomic_store(&collector.is_ending, false);
+	atomic_store(&n_failed, 0);
 	pthread_mutex_init(&begin_lock, NULL);
+	window_forked();
+	activity_forked();
 }
 
 static void end(void)
@@ -143,7 +149,7 @@ static bool begin(void)
 		pthread_atfork(NULL, NULL, forked);
 		collector_end_at_exit();
 	}
-	segment_queue_begin();
+	write_begin();
 	if (!make_file(is_fork))
 		return false;
 	collector.kinds = collector.control->kinds;
@@ -155,17 +161,32 @@ static bool begin(void)
 	return true;
 }
 
+/* A file that is longer than the program may make one is a signal; that is none of the program's business. */
+static void begin_without_signals(void)
+{
+	const struct timespec at_once = { 0, 0 };
+	sigset_t all, before, too_long;
+
+	sigfillset(&all);
+	sigemptyset(&too_long);
+	sigaddset(&too_long, SIGXFSZ);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	if (!begin())
+		atomic_fetch_add(&n_failed, 1);
+	while (!sigismember(&before, SIGXFSZ) && sigtimedwait(&too_long, NULL, &at_once) > 0)
+		continue;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
 bool collector_begin(void)
 {
-	static _Atomic uint32_t n_tries;
-
 	if (atomic_load_explicit(&collector.is_ready, memory_order_acquire))
 		return true;
-	if (atomic_load(&collector.epoch) == 0 && atomic_fetch_add(&n_tries, 1) > 16)
+	if (atomic_load_explicit(&n_failed, memory_order_relaxed) >= MOST_TRIES)
 		return false; /* nobody wants to know about this process */
 	pthread_mutex_lock(&begin_lock);
-	if (!atomic_load(&collector.is_ready))
-		begin();
+	if (!atomic_load(&collector.is_ready) && atomic_load(&n_failed) < MOST_TRIES)
+		begin_without_signals();
 	pthread_mutex_unlock(&begin_lock);
 	return atomic_load(&collector.is_ready);
 }

@@ -24,6 +24,9 @@
 
 enum { NVTX_DOMAINS = 256, SYMBOL_CACHE = 256, DEPTHS = 8 };
 
+/* Address space for a spool file; memory and disk are taken as segments are needed. */
+#define SPOOL_SPAN ((size_t)64 << 30)
+
 /* A thread that writes records. Taken from a fixed table, given back when the thread ends. */
 struct writer {
 	_Atomic uint32_t is_taken;
@@ -32,6 +35,8 @@ struct writer {
 	struct spool_segment *segment;
 	uint32_t used, n_segments; /* bytes of the segment's body; segments so far */
 	uint32_t runtime_depth;    /* inside a runtime call: its driver calls are part of it */
+	uint64_t window_ns;        /* of the window that runtime_depth is of */
+	bool has_kept;             /* has the segment of what is kept, until it commits */
 	uint32_t in_range;         /* ranges that opened a window of this thread, and are open */
 	uint32_t n_calls;          /* to sample our own cost */
 	struct { uint32_t domain, depth; } depths[DEPTHS]; /* of push/pop ranges */
@@ -39,6 +44,7 @@ struct writer {
 
 struct collector {
 	_Atomic bool is_recording;
+	_Atomic uint64_t window_ns; /* when the window that is open, or the last one, was opened */
 	_Atomic uint32_t epoch;    /* counts forks; 0 is before the first beginning */
 	_Atomic bool is_ready;
 	bool has_cupti;
@@ -93,7 +99,18 @@ static inline void record_commit(void *record, uint32_t word)
 	atomic_store_explicit((_Atomic uint32_t *)record, word, memory_order_release);
 }
 
-/* Id of a text, written once; 0 is no text. */
+/*
+ * The same for what is written once and must outlive its segment's time
+ * (texts, shapes, names): with a time to keep, it goes where nothing else
+ * does. No other record may be begun until it is committed.
+ */
+void *record_begin_kept(struct writer *w, size_t bytes);
+void record_commit_kept(struct writer *w, void *record, uint32_t word);
+
+/* Begin anew in the child of a fork: under the lock of collector_begin, before anybody writes. */
+void write_begin(void);
+
+/* Id of a text, written once; 0 is no text, or one that found no room (counted). */
 uint32_t text_id(struct writer *w, const char *text, size_t n);
 
 /* The same for a symbol of a loaded module, by its address. */
@@ -104,7 +121,6 @@ void message(uint32_t severity, const char *text);
 /* A clean segment, or NULL; and give one back that was zeroed. */
 struct spool_segment *segment_take(void);
 void segment_give(struct spool_segment *segment);
-bool segment_queue_begin(void);
 size_t segments_ready(void);
 
 /* ---- keeper.c ---- */
@@ -118,7 +134,11 @@ void clock_record(struct writer *w);
 bool cupti_begin(void);
 void cupti_record(bool on); /* open or close the window of activities */
 void cupti_flush(bool forced);
+
+/* Tell once of each function that it failed, and what follows. */
+void cupti_complain(const char *function, CUptiResult_ result, const char *so);
 void activity_requested(uint8_t **buffer, size_t *bytes, size_t *n_records);
+void activity_forked(void);
 void activity_completed(void *context, uint32_t stream, uint8_t *buffer, size_t bytes, size_t valid);
 
 /* ---- find.c ---- */
@@ -136,6 +156,7 @@ bool window_is_range(const char *domain, const char *text);
 void window_range_begin(struct writer *w);
 void window_range_end(struct writer *w);
 void window_follow_wish(void);
+void window_forked(void);
 
 /* ---- nvtx.c ---- */
 

@@ -86,8 +86,18 @@ static void write_call(struct writer *w, enum cupti_domain domain, uint32_t cbid
 		count(&collector.head->n_graph_launches, 1);
 }
 
+/* When a call of this window began; 0 when that is not known, or it is part of another. */
+static uint64_t start_of(const struct writer *w, const struct cupti_callback *call)
+{
+	const uint64_t start_ns = *call->correlation_data;
+
+	/* Nobody wrote there when the window was opened or closed during the call. */
+	return start_ns >= w->window_ns && start_ns <= now_ns() ? start_ns : 0;
+}
+
 static void on_call(enum cupti_domain domain, uint32_t cbid, const struct cupti_callback *call)
 {
+	const uint64_t window_ns = atomic_load_explicit(&collector.window_ns, memory_order_relaxed);
 	struct writer *w;
 
 	if (cbid >= MOST_CBIDS)
@@ -96,11 +106,15 @@ static void on_call(enum cupti_domain domain, uint32_t cbid, const struct cupti_
 		window_profiler_start();
 	if (is_wanted[domain][cbid] && atomic_load_explicit(&collector.is_recording, memory_order_relaxed) &&
 	    (w = writer_of_thread())) {
+		if (w->window_ns != window_ns) {
+			w->window_ns = window_ns;
+			w->runtime_depth = 0;
+		}
 		if (call->site == 0) {
 			*call->correlation_data = w->runtime_depth && domain == CUPTI_DRIVER ? 0 : now_ns();
 			w->runtime_depth += domain == CUPTI_RUNTIME;
 		} else {
-			const uint64_t start_ns = *call->correlation_data;
+			const uint64_t start_ns = start_of(w, call);
 
 			if (domain == CUPTI_RUNTIME && w->runtime_depth)
 				w->runtime_depth--;
@@ -215,6 +229,40 @@ static void on_callback(void *user, uint32_t domain, uint32_t id, const void *da
 
 /* ---- begin ---- */
 
+static const char *result_text(CUptiResult_ result)
+{
+	const char *text = NULL;
+
+	if (!collector.cupti.GetResultString || collector.cupti.GetResultString(result, &text) != CUPTI_SUCCESS_ || !text)
+		return "refused";
+	return text;
+}
+
+void cupti_complain(const char *function, CUptiResult_ result, const char *so)
+{
+	static const char *_Atomic told[32];
+	const char *is;
+	char text[300];
+
+	for (size_t i = 0; i < sizeof(told) / sizeof(told[0]); i++) {
+		is = NULL;
+		if (atomic_compare_exchange_strong(&told[i], &is, function)) {
+			snprintf(text, sizeof(text), "%s: %s: %s", function, result_text(result), so);
+			message(3, text);
+			return;
+		}
+		if (strcmp(is, function) == 0)
+			return;
+	}
+}
+
+#define TRY(name, arguments, so) \
+	do { \
+		const CUptiResult_ result_ = collector.cupti.name arguments; \
+		if (result_ != CUPTI_SUCCESS_) \
+			cupti_complain("cupti" #name, result_, so); \
+	} while (0)
+
 static bool find_functions(void *library, char *reason, size_t n)
 {
 #define NEEDED(name, args) \
@@ -233,7 +281,7 @@ static bool find_functions(void *library, char *reason, size_t n)
 static uint32_t kernel_size(uint32_t version)
 {
 	if (version >= 130400)
-		return 240;
+		return 248;
 	if (version >= 130300)
 		return 232;
 	if (version >= 130100)
@@ -244,14 +292,18 @@ static uint32_t kernel_size(uint32_t version)
 static void name_calls(enum cupti_domain domain)
 {
 	struct writer *w = writer_of_thread();
+	CUptiResult_ result = CUPTI_SUCCESS_;
+	uint32_t n_names = 0;
 
 	for (uint32_t id = 1; id < MOST_CBIDS && w; id++) {
 		struct spool_api_name *r;
 		const char *name = NULL;
 		uint32_t text;
 
-		if (collector.cupti.GetCallbackName(domain, id, &name) != CUPTI_SUCCESS_ || !name)
+		result = collector.cupti.GetCallbackName(domain, id, &name);
+		if (result != CUPTI_SUCCESS_ || !name)
 			continue;
+		n_names++;
 		if (begins(name, "cuProfilerStart"))
 			profiler_start[domain] = (uint16_t)id;
 		if (begins(name, "cuProfilerStop"))
@@ -263,15 +315,16 @@ static void name_calls(enum cupti_domain domain)
 					begins(name, "cuLaunch") ? !strstr(name, "HostFunc") : 0;
 		is_graph_launch[domain][id] = begins(name, "cudaGraphLaunch") || begins(name, "cuGraphLaunch");
 		text = text_id(w, name, strlen(name));
-		r = record_begin(w, sizeof(*r));
+		r = record_begin_kept(w, sizeof(*r));
 		if (!r)
-			return;
+			continue;
 		r->cbid = id;
 		r->text = text;
 		r->zero = 0;
-		record_commit(r, SPOOL_WORD(SPOOL_API_NAME, domain == CUPTI_DRIVER, sizeof(*r)));
-		atomic_store_explicit(&w->segment->is_kept, 1, memory_order_relaxed);
+		record_commit_kept(w, r, SPOOL_WORD(SPOOL_API_NAME, domain == CUPTI_DRIVER, sizeof(*r)));
 	}
+	if (n_names == 0)
+		cupti_complain("cuptiGetCallbackName", result, "no calls are recorded");
 }
 
 static bool subscribe(char *reason, size_t n)
@@ -280,12 +333,20 @@ static bool subscribe(char *reason, size_t n)
 		CUPTI_CONTEXT_CREATED, CUPTI_MODULE_LOADED, CUPTI_MODULE_UNLOADING, CUPTI_GRAPH_CREATED, CUPTI_GRAPH_CLONED, CUPTI_GRAPHNODE_CREATED,
 		CUPTI_GRAPHEXEC_CREATED, CUPTI_GRAPHNODE_CLONED, CUPTI_GRAPHNODE_UPDATED, CUPTI_GRAPHNODE_SET_PARAMS,
 	};
-	CUptiResult_ result = collector.cupti.Subscribe(&collector.subscriber, (void *)on_callback, NULL);
-	const char *text = NULL;
+	CUptiResult_ result = CUPTI_SUCCESS_;
 
+	/* On another clock the times of devices would mean nothing beside ours. */
+	if (collector.cupti.ActivityRegisterTimestampCallback)
+		result = collector.cupti.ActivityRegisterTimestampCallback(now_ns);
+	if (!collector.cupti.ActivityRegisterTimestampCallback || result != CUPTI_SUCCESS_) {
+		snprintf(reason, n, "cuptiActivityRegisterTimestampCallback: %s",
+			 result == CUPTI_SUCCESS_ ? "not in this CUPTI" : result_text(result));
+		atomic_store(&collector.head->cupti_status, SPOOL_CUPTI_REFUSED);
+		return false;
+	}
+	result = collector.cupti.Subscribe(&collector.subscriber, (void *)on_callback, NULL);
 	if (result != CUPTI_SUCCESS_) {
-		collector.cupti.GetResultString(result, &text);
-		snprintf(reason, n, "cuptiSubscribe: %s%s", text ? text : "refused",
+		snprintf(reason, n, "cuptiSubscribe: %s%s", result_text(result),
 			 result == CUPTI_MULTIPLE_SUBSCRIBERS_ ? " (another profiler is attached)" : "");
 		atomic_store(&collector.head->cupti_status,
 			     result == CUPTI_MULTIPLE_SUBSCRIBERS_ ? SPOOL_CUPTI_BUSY : SPOOL_CUPTI_REFUSED);
@@ -294,12 +355,14 @@ static bool subscribe(char *reason, size_t n)
 	name_calls(CUPTI_DRIVER);
 	name_calls(CUPTI_RUNTIME);
 	for (size_t i = 0; i < sizeof(resources) / sizeof(resources[0]); i++)
-		collector.cupti.EnableCallback(1, collector.subscriber, CUPTI_RESOURCE, resources[i]);
-	collector.cupti.EnableDomain(1, collector.subscriber, CUPTI_STATE);
-	collector.cupti.EnableCallback(1, collector.subscriber, CUPTI_DRIVER, profiler_start[CUPTI_DRIVER]);
-	collector.cupti.EnableCallback(1, collector.subscriber, CUPTI_DRIVER, profiler_stop[CUPTI_DRIVER]);
+		TRY(EnableCallback, (1, collector.subscriber, CUPTI_RESOURCE, resources[i]), "calls or graphs are not recorded");
+	TRY(EnableDomain, (1, collector.subscriber, CUPTI_STATE), "what CUPTI has to say is not heard");
+	TRY(EnableCallback, (1, collector.subscriber, CUPTI_DRIVER, profiler_start[CUPTI_DRIVER]), "cudaProfilerStart is not heard");
+	TRY(EnableCallback, (1, collector.subscriber, CUPTI_DRIVER, profiler_stop[CUPTI_DRIVER]), "cudaProfilerStop is not heard");
 	return true;
 }
+
+static const char not_enabled[] = "a kind of activities is not recorded";
 
 bool cupti_begin(void)
 {
@@ -317,20 +380,18 @@ bool cupti_begin(void)
 		atomic_store(&head->cupti_status, SPOOL_CUPTI_REFUSED);
 		return false;
 	}
-	collector.cupti.GetVersion(&head->cupti_version);
+	TRY(GetVersion, (&head->cupti_version), "taken for the one of CUDA 12");
 	head->kernel_size = kernel_size(head->cupti_version);
-	if (collector.cupti.ActivityRegisterTimestampCallback)
-		collector.cupti.ActivityRegisterTimestampCallback(now_ns);
 	if (!subscribe(head->reason, sizeof(head->reason)))
 		return false;
-	collector.cupti.SetThreadIdType(1);
-	collector.cupti.ActivityRegisterCallbacks((void *)activity_requested, (void *)activity_completed);
+	TRY(SetThreadIdType, (1), "overheads may not be of the right thread");
+	TRY(ActivityRegisterCallbacks, ((void *)activity_requested, (void *)activity_completed), "no work of devices is recorded");
 	atomic_store(&head->cupti_status, SPOOL_CUPTI_READY);
 	collector.has_cupti = true;
 	/* Devices, contexts and streams are told once, when they are made: also outside of a window. */
-	collector.cupti.ActivityEnable(CUPTI_DEVICE);
-	collector.cupti.ActivityEnable(CUPTI_CONTEXT);
-	collector.cupti.ActivityEnable(CUPTI_STREAM);
+	TRY(ActivityEnable, (CUPTI_DEVICE), not_enabled);
+	TRY(ActivityEnable, (CUPTI_CONTEXT), not_enabled);
+	TRY(ActivityEnable, (CUPTI_STREAM), not_enabled);
 	collector_end_at_exit();
 	if (atomic_load(&collector.is_recording))
 		cupti_record(true);
@@ -349,13 +410,18 @@ void cupti_record(bool on)
 
 	if (!collector.has_cupti)
 		return;
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		if (collector.kinds & kinds[i].bit)
-			on ? collector.cupti.ActivityEnable(kinds[i].kind) : collector.cupti.ActivityDisable(kinds[i].kind);
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		if (collector.kinds & kinds[i].bit) {
+			if (on)
+				TRY(ActivityEnable, (kinds[i].kind), not_enabled);
+			else
+				TRY(ActivityDisable, (kinds[i].kind), "it goes on outside of the window");
+		}
+	}
 	for (uint32_t domain = CUPTI_DRIVER; domain <= CUPTI_RUNTIME; domain++)
 		for (uint32_t id = 1; id < MOST_CBIDS; id++)
 			if (is_wanted[domain][id] && !(domain == CUPTI_DRIVER && (id == profiler_start[domain] || id == profiler_stop[domain])))
-				collector.cupti.EnableCallback(on, collector.subscriber, domain, id);
+				TRY(EnableCallback, (on, collector.subscriber, domain, id), "calls or graphs are not recorded");
 	if (!on)
 		cupti_flush(true);
 }
@@ -363,5 +429,5 @@ void cupti_record(bool on)
 void cupti_flush(bool forced)
 {
 	if (collector.has_cupti)
-		collector.cupti.ActivityFlushAll(forced);
+		TRY(ActivityFlushAll, (forced), "the last records of devices may be missing");
 }

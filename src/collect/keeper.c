@@ -27,19 +27,27 @@ void keeper_wake(void)
 		syscall(SYS_futex, &collector.keeper_call, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
-/* Reserve blocks for some segments more and map them. */
+/* Reserve blocks for some segments more, fewer where the limit or the disk is near, and map them. */
 static bool reserve(size_t n)
 {
-	const off_t at = (off_t)collector.n_reserved * SPOOL_SEGMENT;
+	const uint64_t at = (uint64_t)collector.n_reserved * SPOOL_SEGMENT;
+	uint64_t most = collector.control->most_bytes;
 	char *p = (char *)collector.head + at;
 
-	if (collector.control->most_bytes && (uint64_t)at + n * SPOOL_SEGMENT > collector.control->most_bytes)
+	if (most == 0 || most > SPOOL_SPAN)
+		most = SPOOL_SPAN;
+	if (at + n * SPOOL_SEGMENT > most)
+		n = at < most ? (most - at) / SPOOL_SEGMENT : 0;
+	if (n == 0)
 		return false;
-	if (posix_fallocate(collector.file, at, (off_t)(n * SPOOL_SEGMENT)) != 0) {
+	while (n && posix_fallocate(collector.file, (off_t)at, (off_t)(n * SPOOL_SEGMENT)) != 0)
+		n /= 2;
+	if (n == 0) {
 		atomic_store(&collector.head->is_disk_full, 1);
 		return false;
 	}
-	if (mmap(p, n * SPOOL_SEGMENT, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, collector.file, at) == MAP_FAILED)
+	if (mmap(p, n * SPOOL_SEGMENT, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, collector.file, (off_t)at) ==
+	    MAP_FAILED)
 		return false;
 	for (size_t i = 0; i < n; i++)
 		segment_give((struct spool_segment *)(p + i * SPOOL_SEGMENT));
@@ -127,8 +135,7 @@ bool keeper_begin(void)
 	pthread_t thread;
 	bool began;
 
-	if (!reserve(AHEAD))
-		return false;
+	reserve(AHEAD); /* without one, all is counted as lost */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	pthread_attr_init(&attributes);

@@ -152,15 +152,14 @@ static void write_domain(struct writer *w, uint32_t number)
 {
 	struct domain *d = &domains[number - 1];
 	uint32_t text = text_id(w, d->name, strlen(d->name));
-	struct spool_nvtx_domain *r = record_begin(w, sizeof(*r));
+	struct spool_nvtx_domain *r = record_begin_kept(w, sizeof(*r));
 
 	if (!r)
 		return;
 	r->id = number;
 	r->text = text;
 	r->zero = 0;
-	record_commit(r, SPOOL_WORD(SPOOL_NVTX_DOMAIN, 0, sizeof(*r)));
-	atomic_store_explicit(&w->segment->is_kept, 1, memory_order_relaxed);
+	record_commit_kept(w, r, SPOOL_WORD(SPOOL_NVTX_DOMAIN, 0, sizeof(*r)));
 	d->epoch = w->epoch;
 }
 
@@ -315,14 +314,13 @@ static void name(enum spool_named what, uint64_t object, struct words words)
 {
 	struct writer *w = atomic_load(&collector.is_ready) || collector_begin() ? writer_of_thread() : NULL;
 	uint32_t text = w ? words_id(w, &words) : 0;
-	struct spool_name *r = w ? record_begin(w, sizeof(*r)) : NULL;
+	struct spool_name *r = w ? record_begin_kept(w, sizeof(*r)) : NULL;
 
 	if (!r)
 		return;
 	r->text = text;
 	r->object = object;
-	record_commit(r, SPOOL_WORD(SPOOL_NAME, what, sizeof(*r)));
-	atomic_store_explicit(&w->segment->is_kept, 1, memory_order_relaxed);
+	record_commit_kept(w, r, SPOOL_WORD(SPOOL_NAME, what, sizeof(*r)));
 }
 
 static void *register_words(struct words words)

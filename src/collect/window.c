@@ -13,20 +13,29 @@
 #include "collect/collect.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static uint32_t window_number, is_shut;
+static uint32_t window_number, n_opened; /* over all processes; of this one */
+static _Atomic uint32_t is_shut;
 static _Atomic uint32_t n_met; /* instances of the range met */
 
 static void write_window(uint32_t flag)
 {
 	struct writer *w = writer_of_thread();
-	struct spool_window *r = w ? record_begin(w, sizeof(*r)) : NULL;
+	struct spool_window *r = w ? record_begin_kept(w, sizeof(*r)) : NULL;
 
 	if (!r)
 		return;
 	r->number = window_number;
 	r->time_ns = now_ns();
-	record_commit(r, SPOOL_WORD(SPOOL_WINDOW, flag, sizeof(*r)));
-	atomic_store_explicit(&w->segment->is_kept, 1, memory_order_relaxed);
+	record_commit_kept(w, r, SPOOL_WORD(SPOOL_WINDOW, flag, sizeof(*r)));
+}
+
+/* The child of a fork has no window, whoever held the lock. */
+void window_forked(void)
+{
+	pthread_mutex_init(&lock, NULL);
+	n_opened = 0;
+	atomic_store(&is_shut, 0);
+	atomic_store(&n_met, 0);
 }
 
 void window_open(void)
@@ -34,6 +43,8 @@ void window_open(void)
 	pthread_mutex_lock(&lock);
 	if (!atomic_load(&collector.is_recording) && !is_shut) {
 		window_number = atomic_fetch_add(&collector.control->n_windows, 1) + 1;
+		n_opened++;
+		atomic_store(&collector.window_ns, now_ns());
 		clock_record(writer_of_thread());
 		write_window(1);
 		cupti_record(true);
@@ -61,8 +72,10 @@ static void close_by_trigger(void)
 	const uint32_t repeats = collector.control->after == SPOOL_AFTER_REPEAT ? collector.control->n_repeats : 1;
 
 	window_close();
-	if (repeats && window_number >= repeats && collector.control->after != SPOOL_AFTER_NOTHING)
+	pthread_mutex_lock(&lock);
+	if (repeats && n_opened >= repeats && collector.control->after != SPOOL_AFTER_NOTHING)
 		is_shut = 1;
+	pthread_mutex_unlock(&lock);
 }
 
 static bool is_triggered_by(enum spool_trigger trigger)

@@ -28,20 +28,29 @@ static struct {
 
 /* Hashes of texts; the number of a text is its place plus 1. Of one process: a fork begins anew. */
 static _Atomic uint64_t texts[TEXTS];
-static _Atomic uint32_t texts_epoch, n_texts;
+static _Atomic uint32_t n_texts;
 
-bool segment_queue_begin(void)
+/* A text that found no room keeps its place, so that its number stays its own. */
+#define NOT_WRITTEN ((uint64_t)1 << 63)
+
+/* Where records that are kept go when a time to keep is set. One writer at a time; who finds it taken uses its own. */
+static struct { pthread_mutex_t lock; struct writer w; } kept = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static void queue_begin(void)
 {
 	for (uint32_t i = 0; i < QUEUE; i++)
 		atomic_store(&queue.cells[i].sequence, i);
 	atomic_store(&queue.head, 0);
 	atomic_store(&queue.tail, 0);
-	return true;
 }
 
+/* The two are not read at one moment: others may have taken in between. */
 size_t segments_ready(void)
 {
-	return atomic_load(&queue.tail) - atomic_load(&queue.head);
+	const uint32_t head = atomic_load(&queue.head);
+	const int32_t n = (int32_t)(atomic_load(&queue.tail) - head);
+
+	return n > 0 ? (size_t)n : 0;
 }
 
 void segment_give(struct spool_segment *segment)
@@ -126,6 +135,7 @@ struct writer *writer_of_thread(void)
 	if (w) { /* the child of a fork: the segment is the parent's */
 		w->segment = NULL;
 		w->n_segments = 0;
+		w->has_kept = false;
 	} else {
 		pthread_once(&writer_once, make_key);
 		for (size_t i = 0; i < WRITERS && !w; i++)
@@ -177,6 +187,37 @@ void *record_begin(struct writer *w, size_t bytes)
 	return record;
 }
 
+void *record_begin_kept(struct writer *w, size_t bytes)
+{
+	void *record;
+
+	if (collector.control->keep_ms && pthread_mutex_trylock(&kept.lock) == 0) {
+		kept.w.tid = w->tid;
+		kept.w.epoch = w->epoch;
+		record = record_begin(&kept.w, bytes);
+		if (record) {
+			atomic_store_explicit(&kept.w.segment->is_kept, 1, memory_order_relaxed);
+			w->has_kept = true;
+			return record;
+		}
+		pthread_mutex_unlock(&kept.lock);
+		return NULL;
+	}
+	record = record_begin(w, bytes);
+	if (record)
+		atomic_store_explicit(&w->segment->is_kept, 1, memory_order_relaxed);
+	return record;
+}
+
+void record_commit_kept(struct writer *w, void *record, uint32_t word)
+{
+	record_commit(record, word);
+	if (w->has_kept) {
+		w->has_kept = false;
+		pthread_mutex_unlock(&kept.lock);
+	}
+}
+
 /* ---- texts ---- */
 
 static uint64_t hash_text(const char *p, size_t n)
@@ -191,33 +232,33 @@ static uint64_t hash_text(const char *p, size_t n)
 	for (v = 0; n > 0; n--)
 		v = v << 8 | (uint8_t)p[n - 1];
 	h = (h ^ v) * 0xc4ceb9fe1a85ec53u;
-	h ^= h >> 29;
+	h = (h ^ h >> 29) & ~NOT_WRITTEN;
 	return h ? h : 1;
 }
 
-static void write_text(struct writer *w, uint32_t id, const char *text, size_t n)
+static bool write_text(struct writer *w, uint32_t id, const char *text, size_t n)
 {
 	const size_t bytes = (sizeof(struct spool_text) + n + 1 + 7) & ~(size_t)7;
-	struct spool_text *r = record_begin(w, bytes);
+	struct spool_text *r = record_begin_kept(w, bytes);
 
 	if (!r)
-		return;
-	atomic_store_explicit(&w->segment->is_kept, 1, memory_order_relaxed);
+		return false;
 	r->id = id;
 	r->n_bytes = (uint32_t)n;
+	r->zero = 0;
 	memcpy(r->bytes, text, n);
 	r->bytes[n] = '\0';
-	record_commit(r, SPOOL_WORD(SPOOL_TEXT, 0, bytes));
+	record_commit_kept(w, r, SPOOL_WORD(SPOOL_TEXT, 0, bytes));
+	return true;
 }
 
 /* After a fork no text of the parent is in the child's file. */
-static void begin_texts(uint32_t epoch)
+void write_begin(void)
 {
-	uint32_t was = atomic_load(&texts_epoch);
-
-	if (was == epoch || !atomic_compare_exchange_strong(&texts_epoch, &was, epoch) || was == 0)
-		return;
-	for (size_t i = 0; i < TEXTS; i++)
+	queue_begin();
+	pthread_mutex_init(&kept.lock, NULL);
+	kept.w = (struct writer){ 0 };
+	for (size_t i = 0; i < TEXTS && atomic_load(&n_texts); i++)
 		if (atomic_load_explicit(&texts[i], memory_order_relaxed))
 			atomic_store_explicit(&texts[i], 0, memory_order_relaxed);
 	atomic_store(&n_texts, 0);
@@ -232,27 +273,33 @@ uint32_t text_id(struct writer *w, const char *text, size_t n)
 		return 0;
 	if (n > MOST_TEXT)
 		n = MOST_TEXT;
-	if (atomic_load_explicit(&texts_epoch, memory_order_relaxed) != w->epoch)
-		begin_texts(w->epoch);
 	hash = hash_text(text, n);
 	for (at = hash & (TEXTS - 1);; at = (at + 1) & (TEXTS - 1)) {
 		seen = atomic_load_explicit(&texts[at], memory_order_relaxed);
 		if (seen == hash)
 			return at + 1;
+		if (seen == (hash | NOT_WRITTEN)) {
+			if (atomic_compare_exchange_strong(&texts[at], &seen, hash))
+				break;
+			return at + 1;
+		}
 		if (seen != 0)
 			continue;
 		if (atomic_load_explicit(&n_texts, memory_order_relaxed) > TEXTS / 4 * 3) {
 			count(&collector.head->n_no_text, 1);
 			return 0;
 		}
-		if (atomic_compare_exchange_strong(&texts[at], &seen, hash))
+		if (atomic_compare_exchange_strong(&texts[at], &seen, hash)) {
+			atomic_fetch_add(&n_texts, 1);
 			break;
+		}
 		if (seen == hash)
 			return at + 1;
 	}
-	atomic_fetch_add(&n_texts, 1);
-	write_text(w, at + 1, text, n);
-	return at + 1;
+	if (write_text(w, at + 1, text, n))
+		return at + 1;
+	atomic_store(&texts[at], hash | NOT_WRITTEN);
+	return 0;
 }
 
 uint32_t symbol_id(struct writer *w, const char *symbol)
@@ -266,7 +313,7 @@ uint32_t symbol_id(struct writer *w, const char *symbol)
 	if (last.symbol == symbol && last.unloads == unloads && last.epoch == w->epoch)
 		return last.id;
 	last.id = text_id(w, symbol, strnlen(symbol, MOST_TEXT));
-	last.symbol = symbol;
+	last.symbol = last.id ? symbol : NULL;
 	last.unloads = unloads;
 	last.epoch = w->epoch;
 	return last.id;
