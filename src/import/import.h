@@ -19,6 +19,7 @@
 struct import_options {
 	int32_t rank; /* NULL_i32 when not said */
 	int jobs;     /* threads to use; 0 is as many as there are processors */
+	int64_t from_ns; /* of a spool: only what began then or later, by its own clock; 0 is all */
 	int place;    /* set by import_into: 1 for the first of several inputs; 0 alone */
 	const char *nsys;      /* program that exports a .nsys-rep; NULL is nsys by PATH */
 	const char *temporary; /* folder for temporary files; NULL is /tmp */

@@ -64,6 +64,16 @@ enum count spool_read_call(struct target *t, uint32_t word, const char *p, size_
 	return COUNT_KEPT;
 }
 
+void spool_pass_call(struct target *t, uint32_t word, const char *p, size_t n)
+{
+	struct api_row row = row_null_api;
+	TAKE(spool_call, call);
+
+	if ((SPOOL_FLAGS(word) & (SPOOL_CALL_SYMBOL | SPOOL_CALL_END)) == SPOOL_CALL_SYMBOL &&
+	    !spool_times(call.start_ns, call.start_ns + call.duration_ns, &row.start_ns, &row.end_ns))
+		judge_launch(t, &call, &row);
+}
+
 /* ---- graphs ---- */
 
 /* Event class of Nsight Systems for nodes that are made. */

@@ -66,6 +66,7 @@ struct reader {
 	struct spool_control control;
 	bool has_control, has_ready, has_process, has_clock;
 	struct spool_clock first_clock, last_clock;
+	int64_t from_ns;              /* what began earlier belongs to an earlier report; 0 is none */
 	int64_t begun_ns, alive_ns;   /* of the first process; of the last one */
 	int64_t begun_utc_ns;         /* at begun_ns */
 	struct spool_span_of_time *windows;
@@ -74,6 +75,11 @@ struct reader {
 	uint64_t bytes, done, total;  /* stored; segments read and to read */
 	_Alignas(16) char buffer[SPOOL_SEGMENT];
 };
+
+/* ---- facts.c ---- */
+
+/* What the launcher tells of the recording, if there is such a file. */
+void spool_read_facts(struct reader *r, const char *path);
 
 /* ---- one process ---- */
 
@@ -246,6 +252,9 @@ enum count spool_add_stream(struct target *t, const struct spool_stream *s);
 
 spool_reading spool_read_call, spool_read_graph_node, spool_read_graph, spool_read_overhead, spool_read_jit,
 	spool_read_module, spool_read_message, spool_read_allocation, spool_read_pool;
+
+/* A launch of an earlier report still counts in the head's numbers. */
+void spool_pass_call(struct target *t, uint32_t word, const char *p, size_t n);
 
 enum count spool_add_overhead(struct target *t, const struct spool_overhead *o);
 enum count spool_add_allocation(struct target *t, const struct spool_allocation *a, str_id name);

@@ -264,13 +264,16 @@ static bool read(struct source *source, struct builder *b, struct err *err)
 	r->b = b;
 	r->source = source;
 	r->begun_ns = r->alive_ns = NULL_i64;
+	r->from_ns = source_options(source)->from_ns;
 	folder = part_before(&r->arena, path);
 	slash = strrchr(folder, '/');
 	begin_source(r, !is_folder ? source_name(source) : slash && slash[1] ? slash + 1 : folder);
 	first_nvtx = builder_rows(b, TABLE_nvtx);
 	read_control(r, arena_print(&r->arena, "%s/control", folder));
-	if (is_folder)
+	if (is_folder) {
+		spool_read_facts(r, arena_print(&r->arena, "%s/facts", folder));
 		find_files(r, folder, &paths);
+	}
 	for (size_t i = 0; i < paths.n; i++)
 		spool_read_target(r, paths.at[i]);
 	if (!is_folder)

@@ -12,12 +12,13 @@
 
 enum pass { PASS_TABLES = 1, PASS_EVENTS };
 
-/* By kind: its name in the books, the bytes that it has at least, when it is read, and by whom. */
+/* By kind: its name in the books, the bytes that it has at least, when it is read, by whom. */
 static const struct {
 	const char *name;
 	size_t least;
 	enum pass pass;
 	spool_reading *read;
+	bool is_timed; /* its time is the second word of 8 bytes */
 } readings[N_RECORD_KINDS] = {
 	[SPOOL_TEXT] = { "text", sizeof(struct spool_text), PASS_TABLES, spool_read_text },
 	[SPOOL_SHAPE] = { "shape", sizeof(struct spool_shape), PASS_TABLES, spool_read_shape },
@@ -28,31 +29,31 @@ static const struct {
 	[SPOOL_THREAD] = { "thread", sizeof(struct spool_thread), PASS_EVENTS, spool_read_thread },
 	[SPOOL_NAME] = { "name", sizeof(struct spool_name), PASS_EVENTS, spool_read_name },
 	[SPOOL_CLOCK] = { "clock", sizeof(struct spool_clock), PASS_EVENTS, spool_read_clock },
-	[SPOOL_WINDOW] = { "window", sizeof(struct spool_window), PASS_EVENTS, spool_read_window },
-	[SPOOL_CALL] = { "call", sizeof(struct spool_call), PASS_EVENTS, spool_read_call },
-	[SPOOL_KERNEL] = { "kernel", sizeof(struct spool_kernel), PASS_EVENTS, spool_read_kernel },
-	[SPOOL_MEMCPY] = { "memcpy", sizeof(struct spool_memcpy), PASS_EVENTS, spool_read_memcpy },
-	[SPOOL_MEMSET] = { "memset", sizeof(struct spool_memset), PASS_EVENTS, spool_read_memset },
-	[SPOOL_SYNC] = { "sync", sizeof(struct spool_sync), PASS_EVENTS, spool_read_sync },
+	[SPOOL_WINDOW] = { "window", sizeof(struct spool_window), PASS_EVENTS, spool_read_window, true },
+	[SPOOL_CALL] = { "call", sizeof(struct spool_call), PASS_EVENTS, spool_read_call, true },
+	[SPOOL_KERNEL] = { "kernel", sizeof(struct spool_kernel), PASS_EVENTS, spool_read_kernel, true },
+	[SPOOL_MEMCPY] = { "memcpy", sizeof(struct spool_memcpy), PASS_EVENTS, spool_read_memcpy, true },
+	[SPOOL_MEMSET] = { "memset", sizeof(struct spool_memset), PASS_EVENTS, spool_read_memset, true },
+	[SPOOL_SYNC] = { "sync", sizeof(struct spool_sync), PASS_EVENTS, spool_read_sync, true },
 	[SPOOL_EVENT] = { "cuda event", sizeof(struct spool_event), PASS_EVENTS, spool_read_event },
-	[SPOOL_GRAPH_RUN] = { "graph run", sizeof(struct spool_graph_run), PASS_EVENTS, spool_read_graph_run },
+	[SPOOL_GRAPH_RUN] = { "graph run", sizeof(struct spool_graph_run), PASS_EVENTS, spool_read_graph_run, true },
 	[SPOOL_GRAPH_NODE] = { "graph node", sizeof(struct spool_graph_node), PASS_EVENTS, spool_read_graph_node },
 	[SPOOL_GRAPH] = { "graph", sizeof(struct spool_graph), PASS_EVENTS, spool_read_graph },
-	[SPOOL_OVERHEAD] = { "overhead", sizeof(struct spool_overhead), PASS_EVENTS, spool_read_overhead },
-	[SPOOL_ALLOCATION] = { "allocation", sizeof(struct spool_allocation), PASS_EVENTS, spool_read_allocation },
-	[SPOOL_POOL] = { "pool", sizeof(struct spool_pool), PASS_EVENTS, spool_read_pool },
-	[SPOOL_MIGRATION] = { "unified memory", sizeof(struct spool_migration), PASS_EVENTS, spool_read_migration },
+	[SPOOL_OVERHEAD] = { "overhead", sizeof(struct spool_overhead), PASS_EVENTS, spool_read_overhead, true },
+	[SPOOL_ALLOCATION] = { "allocation", sizeof(struct spool_allocation), PASS_EVENTS, spool_read_allocation, true },
+	[SPOOL_POOL] = { "pool", sizeof(struct spool_pool), PASS_EVENTS, spool_read_pool, true },
+	[SPOOL_MIGRATION] = { "unified memory", sizeof(struct spool_migration), PASS_EVENTS, spool_read_migration, true },
 	[SPOOL_DEVICE] = { "device", sizeof(struct spool_device), PASS_EVENTS, spool_read_device },
 	[SPOOL_STREAM] = { "stream", sizeof(struct spool_stream), PASS_EVENTS, spool_read_stream },
 	[SPOOL_MODULE] = { "module", sizeof(struct spool_module), PASS_EVENTS, spool_read_module },
-	[SPOOL_ENVIRONMENT_VALUE] = { "environment", sizeof(struct spool_environment), PASS_EVENTS, spool_read_environment },
-	[SPOOL_NVTX_PUSH] = { "nvtx push", sizeof(struct spool_nvtx), PASS_EVENTS, spool_read_push },
-	[SPOOL_NVTX_POP] = { "nvtx pop", offsetof(struct spool_nvtx, text), PASS_EVENTS, spool_read_pop },
-	[SPOOL_NVTX_START] = { "nvtx start", sizeof(struct spool_nvtx), PASS_EVENTS, spool_read_start },
-	[SPOOL_NVTX_END] = { "nvtx end", offsetof(struct spool_nvtx, text), PASS_EVENTS, spool_read_finish },
-	[SPOOL_NVTX_MARK] = { "nvtx mark", sizeof(struct spool_nvtx), PASS_EVENTS, spool_read_mark },
-	[SPOOL_MESSAGE] = { "message", sizeof(struct spool_message), PASS_EVENTS, spool_read_message },
-	[SPOOL_JIT] = { "jit", sizeof(struct spool_jit), PASS_EVENTS, spool_read_jit },
+	[SPOOL_ENVIRONMENT_VALUE] = { "environment", sizeof(struct spool_environment), PASS_EVENTS, spool_read_environment, true },
+	[SPOOL_NVTX_PUSH] = { "nvtx push", sizeof(struct spool_nvtx), PASS_EVENTS, spool_read_push, true },
+	[SPOOL_NVTX_POP] = { "nvtx pop", offsetof(struct spool_nvtx, text), PASS_EVENTS, spool_read_pop, true },
+	[SPOOL_NVTX_START] = { "nvtx start", sizeof(struct spool_nvtx), PASS_EVENTS, spool_read_start, true },
+	[SPOOL_NVTX_END] = { "nvtx end", offsetof(struct spool_nvtx, text), PASS_EVENTS, spool_read_finish, true },
+	[SPOOL_NVTX_MARK] = { "nvtx mark", sizeof(struct spool_nvtx), PASS_EVENTS, spool_read_mark, true },
+	[SPOOL_MESSAGE] = { "message", sizeof(struct spool_message), PASS_EVENTS, spool_read_message, true },
+	[SPOOL_JIT] = { "jit", sizeof(struct spool_jit), PASS_EVENTS, spool_read_jit, true },
 };
 
 size_t spool_read_at(struct target *t, void *p, size_t n, uint64_t at)
@@ -72,6 +73,17 @@ size_t spool_read_at(struct target *t, void *p, size_t n, uint64_t at)
 
 /* ---- records ---- */
 
+/* Begun before what is wanted. */
+static bool is_earlier(const struct target *t, uint32_t kind, const char *p, size_t size)
+{
+	uint64_t ns;
+
+	if (t->r->from_ns <= 0 || !readings[kind].is_timed || size < 16)
+		return false;
+	memcpy(&ns, p + 8, sizeof(ns));
+	return ns < (uint64_t)t->r->from_ns;
+}
+
 static void read_record(struct target *t, enum pass pass, uint32_t word, const char *p, size_t size)
 {
 	const uint32_t kind = SPOOL_KIND(word);
@@ -84,6 +96,11 @@ static void read_record(struct target *t, enum pass pass, uint32_t word, const c
 	}
 	if (readings[kind].pass != pass)
 		return;
+	if (is_earlier(t, kind, p, size)) {
+		if (kind == SPOOL_CALL)
+			spool_pass_call(t, word, p, size);
+		return;
+	}
 	if (size < readings[kind].least)
 		count = spool_lose(t, "short", readings[kind].name);
 	else
@@ -183,7 +200,8 @@ static void find_segments(struct target *t)
 		builder_lose(t->b, "too_many", "segment", end - MOST_SEGMENTS, "a spool of more than 64 GiB");
 	for (uint64_t i = 1; i < end && i < MOST_SEGMENTS; i++)
 		find_segment(t, (uint32_t)i);
-	qsort(t->segments, t->n_segments, sizeof(*t->segments), compare_segments);
+	if (t->n_segments)
+		qsort(t->segments, t->n_segments, sizeof(*t->segments), compare_segments);
 	t->r->total += 2 * t->n_segments;
 	t->r->bytes += t->file.size;
 }
