@@ -250,7 +250,8 @@ void spool_number_nvtx(struct builder *b, size_t first)
 
 	for (size_t i = 0; i < n; i++)
 		rows[i] = (struct numbered){ BUILDER_AT(b, nvtx, start_ns, (ref)(first + i)), (ref)(first + i) };
-	qsort(rows, n, sizeof(*rows), compare_starts);
+	if (n)
+		qsort(rows, n, sizeof(*rows), compare_starts);
 	for (size_t i = 0; i < n; i++)
 		BUILDER_AT(b, nvtx, source_row, rows[i].row) = (uint32_t)(i + 1);
 	block_end(rows);
