@@ -30,12 +30,14 @@ enum option_kind {
 	OPTION_NUMBER,   /* struct number */
 	OPTION_TOPIC,    /* const char *; a value only after =, else "" */
 	OPTION_UNSERVED, /* a known word of nsys that changes nothing here: noted and skipped */
+	OPTION_FILE,     /* a file of options, read before all others, so that the command line counts more */
 	OPTION_NOTED,    /* struct words: a known word of nsys that is not served yet, kept as name=value */
 };
 
 struct words {
 	const char **word;
 	size_t n;
+	bool is_replaceable; /* the next word of the command line begins it anew */
 };
 
 struct number {
@@ -58,6 +60,7 @@ struct example {
 
 /* One call of a command; everything lives until it returns. */
 struct call {
+	const char *command;         /* its name, for errors */
 	const void *options;         /* the command's struct, filled */
 	const char *const *operands; /* words that are no options */
 	size_t n_operands;

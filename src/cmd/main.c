@@ -56,6 +56,7 @@ static enum status run_command(const struct command *command, char **argv, struc
 	bool help = false;
 	struct text text = { 0 };
 
+	call->command = command->name;
 	if (!options_read(command, argv, arena_take(call->arena, command->options_size + 1), call, &help))
 		return STATUS_WRONG;
 	if (help) {

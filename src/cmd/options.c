@@ -4,12 +4,20 @@
  * -r VALUE, -rVALUE, --report VALUE, --report=VALUE; letters without values may
  * be joined; a lone "-" is an operand; after "--" everything is. A word that is
  * not known is refused, and the nearest one named.
+ *
+ * A file of options (OPTION_FILE) is read first, wherever it is named: words as
+ * a shell parts them, '...' and "..." around blanks, # before a comment. A list
+ * on the command line replaces the file's.
  */
 #include "cmd/command.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/os.h"
+
+enum { MOST_FILE_BYTES = 1 << 20 };
 
 static const struct option help_option = { 'h', "help", OPTION_SWITCH, NULL, "print this help", 0 };
 
@@ -133,6 +141,8 @@ static bool set(const struct command *c, const struct option *o, const char *val
 		*(const char **)at = value ? value : "";
 		break;
 	case OPTION_LIST:
+		if (((struct words *)at)->is_replaceable)
+			*(struct words *)at = (struct words){ 0 };
 		words_split((struct words *)at, value, ',', call->arena);
 		break;
 	case OPTION_NUMBER:
@@ -145,6 +155,8 @@ static bool set(const struct command *c, const struct option *o, const char *val
 	case OPTION_NOTED:
 		words_split((struct words *)at, arena_print(call->arena, "%s=%s", o->name, value ? value : "true"), '\0',
 			    call->arena);
+		break;
+	case OPTION_FILE: /* read before */
 		break;
 	case OPTION_UNSERVED:
 		ui_note(call->ui, "%s: --%s changes nothing here", c->name, o->name);
@@ -220,6 +232,110 @@ static bool read_letters(const struct command *c, char ***at, void *options, str
 	return true;
 }
 
+/* ---- files of options ---- */
+
+/* The next word of a line, its quotes taken away; NULL at its end. *at moves behind it. */
+static char *take_word(char **at)
+{
+	char *p = *at + strspn(*at, " \t\r"), *word = p, *out = p;
+
+	if (*p == '\0' || *p == '#')
+		return NULL;
+	while (*p && !strchr(" \t\r", *p)) {
+		const char quote = *p == '"' || *p == '\'' ? *p : '\0';
+
+		if (!quote) {
+			*out++ = *p++;
+			continue;
+		}
+		for (p++; *p && *p != quote; p++)
+			*out++ = *p;
+		p += *p != '\0';
+	}
+	*at = p + (*p != '\0');
+	*out = '\0';
+	return word;
+}
+
+static bool read_text(const char *path, char **text, struct call *call)
+{
+	struct os_file file;
+	size_t got;
+	bool done;
+
+	if (!os_open(path, &file, call->err))
+		return fail_in(call->err, "%s", call->command);
+	*text = arena_take(call->arena, MOST_FILE_BYTES + 1);
+	done = os_read(&file, *text, MOST_FILE_BYTES, &got, call->err);
+	os_close(&file);
+	if (done && got == MOST_FILE_BYTES)
+		return fail(call->err, "%s: %s: more than a MiB of options", call->command, path);
+	return done || fail_in(call->err, "%s", call->command);
+}
+
+/* Every word of the file is an option or its value. */
+static bool read_words_of(const struct command *command, const char *path, void *options, struct call *call, bool *help)
+{
+	size_t n = 0;
+	char *text, **words;
+
+	if (!read_text(path, &text, call))
+		return false;
+	words = arena_array(call->arena, char *, strlen(text) / 2 + 2);
+	for (char *line = text, *end; line; line = end) {
+		end = strchr(line, '\n');
+		if (end)
+			*end++ = '\0';
+		for (char *word; (word = take_word(&line));)
+			words[n++] = word;
+	}
+	for (char **at = words; *at; at++) {
+		const char *word = *at;
+
+		if (word[0] != '-' || word[1] == '\0' || strcmp(word, "--") == 0)
+			return fail(call->err, "%s: %s: no option: %s", call->command, path, word);
+		if (word[1] == '-' ? !read_long(command, &at, options, call, help)
+				   : !read_letters(command, &at, options, call, help))
+			return fail_in(call->err, "%s", path);
+	}
+	return true;
+}
+
+/* Read the files that are named before the first operand. */
+static bool read_files(const struct command *command, char **argv, void *options, struct call *call, bool *help)
+{
+	const struct option *file = NULL;
+
+	for (size_t i = 0; i < command->n_options; i++)
+		if (command->options[i].kind == OPTION_FILE)
+			file = &command->options[i];
+	for (; file && *argv && (*argv)[0] == '-' && strcmp(*argv, "--") != 0; argv++) {
+		const char *name = *argv + strspn(*argv, "-"), *equal = name + strcspn(name, "=");
+		const struct option *o = (*argv)[1] == '-' ? find_name(command, name, equal - name) :
+				         name[1] ? NULL : find_letter(command, *name);
+		const char *value = *equal ? equal + 1 : NULL;
+		bool truth;
+
+		if (o && !value && (takes_value(o) || (o->kind == OPTION_SWITCH && is_truth(argv[1], &truth)))) {
+			value = argv[1];
+			argv += value != NULL;
+		}
+		if (o == file && value && !read_words_of(command, value, options, call, help))
+			return false;
+		if (!*argv)
+			break;
+	}
+	return true;
+}
+
+/* A list of the command line begins anew where a file began it. */
+static void mark_lists(const struct command *command, void *options)
+{
+	for (size_t i = 0; i < command->n_options; i++)
+		if (command->options[i].kind == OPTION_LIST)
+			((struct words *)((char *)options + command->options[i].at))->is_replaceable = true;
+}
+
 bool options_read(const struct command *command, char **argv, void *options, struct call *call, bool *help)
 {
 	size_t n = 0;
@@ -232,6 +348,9 @@ bool options_read(const struct command *command, char **argv, void *options, str
 
 	call->operands = operands;
 	call->options = options;
+	if (!read_files(command, argv, options, call, help))
+		return false;
+	mark_lists(command, options);
 	for (; *argv; argv++) {
 		const char *word = *argv;
 
