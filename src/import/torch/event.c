@@ -288,6 +288,22 @@ static bool resume(struct parser *p, const char *start, const char *kind)
 	return next != NULL;
 }
 
+/* What is odd is read once more, carefully; if that does not help, as before. */
+static enum parse read_again(struct parser *p, const struct cursor *before, enum parse first)
+{
+	enum parse result;
+
+	p->at = *before;
+	p->at.careful = true;
+	result = read_event(p);
+	if (result != PARSE_DONE && first == PARSE_DONE) {
+		p->at = *before;
+		result = read_event(p);
+	}
+	p->at.careful = false;
+	return result;
+}
+
 /* At the first byte of an element. True if the chunk goes on behind it. */
 static bool read_element(struct parser *p)
 {
@@ -307,12 +323,8 @@ static bool read_element(struct parser *p)
 		}
 	} else {
 		result = read_event(p);
-		if (result == PARSE_BROKEN) {
-			p->at = before;
-			p->at.careful = true;
-			result = read_event(p);
-			p->at.careful = false;
-		}
+		if (result == PARSE_BROKEN || p->at.n_repairs > 0)
+			result = read_again(p, &before, result);
 		if (result == PARSE_DONE) {
 			event_keep(p);
 			c->n_elements++;

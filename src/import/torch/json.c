@@ -98,6 +98,8 @@ static enum parse read_string(struct cursor *c, struct json *out, bool is_key)
 			   : (*after == ',' || *after == '}' || *after == ']') &&
 				     (!c->careful || is_member_end(after, c->end)))
 			break;
+		if (is_key && !c->careful)
+			return PARSE_BROKEN;
 		n_repairs++;
 	}
 	if (n_repairs > 0 && memchr(start, '\n', (size_t)(p - start)))
