@@ -132,8 +132,6 @@ void *file_decode(const struct file_head *head, const void *payload, size_t size
 struct file_scan {
 	struct file_head *heads; /* a block, owned by the caller */
 	size_t n;
-	size_t n_damaged; /* heads whose checksum is wrong */
-	size_t n_cut;     /* chunks that go on after the end of the file */
 };
 
 struct file_scan file_scan(const char *p, size_t n);
@@ -155,6 +153,7 @@ struct trace_file {
 	struct trace_file_info info;
 	const struct file_head *heads; /* in the map, or a block after a scan */
 	size_t n_heads;
+	bool is_partial;      /* heads were searched: what was not found may be lost */
 	struct span contents; /* names of all chunks, a line each; empty when not needed */
 	const struct file_head *tables[N_TABLES];
 	const struct file_head *columns[N_TABLES][64];

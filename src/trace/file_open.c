@@ -7,6 +7,9 @@
  *       payload lies in the file and its rows agree with its bytes.
  *   (3) Tables, columns, kinds and encodings that are not known are counted
  *       and left alone: a newer fathom wrote them.
+ *   (4) Nothing that was lost looks absent. After a scan, what should be there
+ *       is known from the index, else from the contents, else from the lists
+ *       of columns that tables have; where none is left, it counts as lost.
  */
 #include <stdio.h>
 #include <string.h>
@@ -76,6 +79,8 @@ static bool read_header(struct trace *trace, struct err *err)
 	if (h.major != FORMAT_MAJOR)
 		return fail(err, "%s: format version %u.%u: this fathom reads %d.x", trace->path, h.major, h.minor,
 			    (int)FORMAT_MAJOR);
+	if (h.head_size != HEAD_SIZE)
+		return fail(err, "%s: heads of %u bytes, should be %d", trace->path, h.head_size, (int)HEAD_SIZE);
 	return true;
 }
 
@@ -107,6 +112,16 @@ static bool read_index(struct trace_file *f, struct err *err)
 }
 
 /* ---- heads to tables ---- */
+
+/* The payload of a chunk that is never encoded, or nothing when it is damaged. */
+static struct span plain_payload(const struct trace_file *f, const struct file_head *h)
+{
+	const char *payload = f->map.p + h->offset + HEAD_SIZE;
+
+	if (h->encoding != 0 || hash_bytes(payload, h->stored) != h->payload_checksum)
+		return (struct span){ 0 };
+	return (struct span){ payload, h->stored };
+}
 
 static void adopt_column(struct trace *trace, const struct file_head *h)
 {
@@ -153,12 +168,11 @@ static void adopt_heads(struct trace *trace)
 				f->info.n_unknown++;
 			break;
 		case CHUNK_COLUMN: adopt_column(trace, h); break;
-		case CHUNK_STRING_OFFSETS: f->string_offsets = h; break;
-		case CHUNK_STRING_BYTES: f->string_bytes = h; break;
+		case CHUNK_STRING_OFFSETS: f->string_offsets = f->string_offsets ? f->string_offsets : h; break;
+		case CHUNK_STRING_BYTES: f->string_bytes = f->string_bytes ? f->string_bytes : h; break;
 		case CHUNK_CONTENTS:
-			if (f->info.scanned && h->encoding == 0 &&
-			    hash_bytes(f->map.p + h->offset + HEAD_SIZE, h->stored) == h->payload_checksum)
-				f->contents = (struct span){ f->map.p + h->offset + HEAD_SIZE, h->stored };
+			if (f->is_partial && !f->contents.n)
+				f->contents = plain_payload(f, h);
 			break;
 		case CHUNK_INDEX: break;
 		default: f->info.n_unknown++;
@@ -166,14 +180,14 @@ static void adopt_heads(struct trace *trace)
 	}
 }
 
-/* ---- tables ---- */
+/* ---- rows ---- */
 
 static bool has_right_size(const struct file_head *h, size_t size)
 {
 	const uint64_t raw = h->rows * size;
 
 	if (h->encoding == ENCODING_CONSTANT)
-		return h->stored == 0;
+		return h->raw == raw && h->stored == 0;
 	return h->raw == raw && (h->encoding & ENCODING_ZSTD || h->stored == raw);
 }
 
@@ -202,41 +216,81 @@ static bool has_proof(const struct trace_file *f, enum table_id t, uint64_t rows
 	return rows <= FREE_ROWS;
 }
 
-/* True when the contents name the chunk: "kernel" or "kernel.start_ns". */
-static bool is_listed(const struct trace_file *f, const char *table, const char *column)
+/* ---- what should be there ---- */
+
+/* The first line of a list of names, or nothing; the rest stays. */
+static struct span take_line(struct span *list)
 {
-	char line[2 * NAME_SIZE + 2];
-	const int n = snprintf(line, sizeof(line), "%s%s%s\n", table, column ? "." : "", column ? column : "");
-	const char *p = f->contents.p;
-	const char *end = f->contents.n ? p + f->contents.n : p;
+	const char *end = list->n ? memchr(list->p, '\n', list->n) : NULL;
+	const struct span line = { list->p, end ? (size_t)(end - list->p) : 0 };
 
-	while (p < end) {
-		const char *next = memchr(p, '\n', (size_t)(end - p));
+	*list = end ? (struct span){ end + 1, list->n - line.n - 1 } : (struct span){ 0 };
+	return line;
+}
 
-		if (!next)
-			return false;
-		next++;
-		if (next - p == n && memcmp(p, line, (size_t)n) == 0)
+/* True when a line is the chunk's name: "kernel" or "kernel.start_ns". */
+static bool is_named(struct span line, const char *table, const char *column)
+{
+	const size_t n_table = strlen(table), n = strlen(column);
+
+	return line.n == n_table + (n ? n + 1 : 0) && memcmp(line.p, table, n_table) == 0 &&
+	       (!n || (line.p[n_table] == '.' && memcmp(line.p + n_table + 1, column, n) == 0));
+}
+
+static bool is_listed(struct span list, const char *table, const char *column)
+{
+	for (struct span line; (line = take_line(&list)).n;)
+		if (is_named(line, table, column))
 			return true;
-		p = next;
-	}
 	return false;
 }
 
-/* After a scan: which columns should be there? Without the contents, those that give rows a time. */
-static bool should_have(const struct trace_file *f, enum table_id t, size_t c)
+/* What names a table's columns: the contents, else its own list; empty when both are lost. */
+static struct span list_of(const struct trace_file *f, enum table_id t)
 {
-	const char *name = table_defs[t].columns[c].name;
+	return f->contents.n || !f->tables[t] ? f->contents : plain_payload(f, f->tables[t]);
+}
+
+/* Without the contents, the list of columns is lost when it cannot be read and should not be empty. */
+static bool has_list(const struct trace_file *f, enum table_id t)
+{
+	return f->contents.n || (f->tables[t] && plain_payload(f, f->tables[t]).p);
+}
+
+static size_t count_missing(const struct trace_file *f, struct span list)
+{
+	size_t n = 0;
+
+	for (struct span line; (line = take_line(&list)).n;) {
+		size_t i = 0;
+
+		while (i < f->n_heads && !is_named(line, f->heads[i].table, f->heads[i].column))
+			i++;
+		n += i == f->n_heads;
+	}
+	return n;
+}
+
+/* Chunks that are named somewhere and were not found. */
+static size_t missing_chunks(const struct trace_file *f)
+{
+	size_t n = !f->string_offsets + !f->string_bytes;
 
 	if (f->contents.n)
-		return is_listed(f, table_defs[t].name, name);
-	return f->rows[t] > 0 && file_is_key(t, c) && strcmp(name, "end_ns") != 0;
+		return count_missing(f, f->contents);
+	for (size_t i = 0; i < f->n_heads; i++)
+		if (f->heads[i].kind == CHUNK_TABLE)
+			n += count_missing(f, plain_payload(f, &f->heads[i]));
+	return n;
 }
+
+/* ---- tables ---- */
 
 static void settle_columns(struct trace *trace, enum table_id t)
 {
 	struct trace_file *f = trace->file;
 	const struct table_def *def = &table_defs[t];
+	const struct span list = f->is_partial ? list_of(f, t) : (struct span){ 0 };
 	char text[128];
 
 	for (size_t c = 0; c < def->n_columns; c++) {
@@ -250,7 +304,7 @@ static void settle_columns(struct trace *trace, enum table_id t)
 				 (unsigned long long)h->rows, f->rows[t]);
 		else
 			snprintf(text, sizeof(text), "%s", f->column_cause[t][c] ? "cannot be read" : "not found");
-		if (!h && !(def->columns[c].stored && (f->column_cause[t][c] || (f->info.scanned && should_have(f, t, c)))))
+		if (!h && !(def->columns[c].stored && (f->column_cause[t][c] || (f->is_partial && is_listed(list, def->name, def->columns[c].name)))))
 			continue;
 		if (f->column_cause[t][c] && !file_is_key(t, c))
 			continue; /* it is told already */
@@ -275,8 +329,12 @@ static void settle_table(struct trace *trace, enum table_id t)
 	const bool has_columns = rows > 0 || f->tables[t];
 	char text[128];
 
-	if (f->info.scanned && !has_columns && is_listed(f, table_defs[t].name, NULL)) {
+	if (f->is_partial && !has_columns && is_listed(f->contents, table_defs[t].name, "")) {
 		file_lose_table(trace, t, "not found");
+		return;
+	}
+	if (f->is_partial && has_columns && !has_list(f, t)) {
+		file_lose_table(trace, t, "the list of its columns is lost, and so are the contents");
 		return;
 	}
 	if (!has_proof(f, t, rows)) {
@@ -299,30 +357,56 @@ static void settle_table(struct trace *trace, enum table_id t)
 		settle_columns(trace, t);
 }
 
-/* ---- scan ---- */
-
-static size_t count_lines(struct span text)
+/* Without the contents, nobody knows of a table that was not found whether it was there. */
+static void doubt_tables(struct trace *trace)
 {
+	struct trace_file *f = trace->file;
 	size_t n = 0;
 
-	for (size_t i = 0; i < text.n; i++)
-		n += text.p[i] == '\n';
-	return n;
+	for (enum table_id t = 0; t < N_TABLES; t++) {
+		if (f->tables[t] || f->table_cause[t] || f->rows[t] || t == TABLE_loss)
+			continue;
+		trace_table(trace, t)->state = STATE_LOST;
+		f->table_cause[t] = arena_print(&trace->arena, "%s: not found, and the contents are lost",
+						table_defs[t].name);
+		n++;
+	}
+	file_lose(trace, "lost", "contents", n, "nobody knows whether tables that were not found were there");
+}
+
+/* ---- scan ---- */
+
+/* The index, where it can be found without the trailer. */
+static bool adopt_index(struct trace_file *f, const struct file_scan *found)
+{
+	for (size_t i = 0; i < found->n; i++) {
+		const struct file_head *h = &found->heads[i];
+		struct span heads;
+
+		if (h->kind != CHUNK_INDEX || h->stored % HEAD_SIZE != 0)
+			continue;
+		heads = plain_payload(f, h);
+		if (heads.n == 0)
+			continue;
+		f->heads = (const struct file_head *)(const void *)heads.p;
+		f->n_heads = heads.n / HEAD_SIZE;
+		return true;
+	}
+	return false;
 }
 
 static void scan(struct trace *trace, const char *why)
 {
 	struct trace_file *f = trace->file;
 	struct file_scan found = file_scan(f->map.p, f->map.n);
-	size_t n_expected;
 
 	f->info.scanned = true;
 	f->heads = found.heads ? file_keep(trace, found.heads) : NULL;
 	f->n_heads = found.n;
+	f->is_partial = !adopt_index(f, &found);
 	adopt_heads(trace);
-	n_expected = f->contents.n ? count_lines(f->contents) : f->info.n_chunks + found.n_damaged + found.n_cut;
-	if (n_expected > f->info.n_chunks)
-		f->info.n_missing = n_expected - f->info.n_chunks;
+	if (f->is_partial)
+		f->info.n_missing = missing_chunks(f);
 	trace->damage = arena_print(&trace->arena, "%s; recovered by scan: %zu of %zu chunks", why, f->info.n_chunks,
 				    f->info.n_chunks + f->info.n_missing);
 	file_lose(trace, "recovered", "index", f->info.n_missing, trace->damage);
@@ -352,6 +436,8 @@ static bool open_file(struct trace *trace, struct err *err)
 	}
 	for (enum table_id t = 0; t < N_TABLES; t++)
 		settle_table(trace, t);
+	if (f->is_partial && !f->contents.n)
+		doubt_tables(trace);
 	if (f->info.scanned && !has_table(f))
 		return fail(err, "%s: %s; no table can be found by a scan", trace->path, cause.text);
 	return true;

@@ -57,10 +57,6 @@ struct file_scan file_scan(const char *p, size_t n)
 			at += HEAD_SIZE + file_align(head.stored);
 			continue;
 		}
-		if (head.offset == at && file_checksum(&head, sizeof(head)) == head.checksum)
-			found.n_cut++;
-		else
-			found.n_damaged++;
 		at += ALIGNMENT;
 	}
 	return found;

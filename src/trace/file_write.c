@@ -7,8 +7,9 @@
  *   (3) One column is written after the other; with compression, a few are
  *       in memory beside the trace.
  *
- * The contents, a list of all chunks by name, come first: they tell what a
- * file that was cut has lost.
+ * The contents, a list of all chunks by name, come first, and the part of them
+ * that is about a table is the payload of its own head: they tell what a file
+ * that was cut has lost.
  */
 #include <assert.h>
 #include <pthread.h>
@@ -163,6 +164,7 @@ static void plan_table(struct writing *w, enum table_id t)
 	if (table->n == 0 && table->state == STATE_ABSENT)
 		return;
 	c = add_chunk(w, CHUNK_TABLE, table_defs[t].name, "");
+	c->is_plain = true;
 	c->head.rows = table->n;
 	c->head.state = table->state;
 	for (size_t i = 0; i < table_defs[t].n_columns && table->state != STATE_LOST; i++)
@@ -284,6 +286,23 @@ static bool write_index(struct writing *w, struct err *err)
 	return done && os_write(&w->draft, &t, sizeof(t), err);
 }
 
+/* The lines of a table's columns follow each other: they are its own payload too. */
+static void list_columns(struct writing *w, const struct text *contents)
+{
+	struct chunk *table = NULL;
+	const char *p = contents->p, *end = p + contents->n;
+
+	for (size_t i = 1; i < w->n; i++) {
+		const char *next = (const char *)memchr(p, '\n', (size_t)(end - p)) + 1;
+
+		if (w->chunks[i].head.kind == CHUNK_TABLE)
+			set_values(table = &w->chunks[i], next, 0, 1);
+		else if (table)
+			set_values(table, table->values, (size_t)(next - (const char *)table->values), 1);
+		p = next;
+	}
+}
+
 static void plan(struct writing *w, struct text *contents)
 {
 	struct chunk *c = add_chunk(w, CHUNK_CONTENTS, "", "");
@@ -296,8 +315,10 @@ static void plan(struct writing *w, struct text *contents)
 		const struct file_head *h = &w->chunks[i].head;
 
 		text_print(contents, "%s%s%s\n", h->table, *h->column ? "." : "", h->column);
-		w->total += w->chunks[i].n * w->chunks[i].size;
 	}
+	list_columns(w, contents);
+	for (size_t i = 1; i < w->n; i++)
+		w->total += w->chunks[i].n * w->chunks[i].size;
 	set_values(&w->chunks[0], contents->p, contents->n, 1);
 }
 

@@ -13,8 +13,11 @@
 #include <string.h>
 
 #include "base/demangle.h"
+#include "base/os.h"
 #include "trace/build.h"
 #include "trace/seal.h"
+
+enum { MANY_ROWS = 1 << 16 };
 
 /* ---- devices ---- */
 
@@ -304,7 +307,10 @@ static enum table_id find_table(const char *name)
 	return (enum table_id)t;
 }
 
-/* Only tables with a time are sorted; the others keep the order of their source. */
+/*
+ * Only tables with a time are sorted; the others keep the order of their
+ * source, and so do messages, whose two clocks cannot be compared.
+ */
 static uint32_t *order_table(const struct builder *b, enum table_id t, char *const *columns)
 {
 	const struct table_def *def = &table_defs[t];
@@ -314,7 +320,7 @@ static uint32_t *order_table(const struct builder *b, enum table_id t, char *con
 	struct order o = { 0 };
 
 	if (n < 2 || (track == def->n_columns && start == def->n_columns && time == def->n_columns) ||
-	    t == TABLE_source || t == TABLE_process)
+	    t == TABLE_source || t == TABLE_process || t == TABLE_diagnostic)
 		return NULL;
 	if (track < def->n_columns)
 		o.track = (const uint32_t *)columns[track];
@@ -436,6 +442,9 @@ struct trace *builder_seal(struct builder *b, const char *path, struct err *err)
 		seal->n[t] = b->tables[t].n;
 		for (size_t c = 0; c < table_defs[t].n_columns; c++)
 			seal->columns[t][c] = gather_column(&b->tables[t], c, table_defs[t].columns[c].type);
+		/* Else the chunks of all tables stay beside all columns: twice the memory at the peak. */
+		if (seal->n[t] >= MANY_ROWS)
+			os_trim_memory();
 		rows = order_table(b, t, seal->columns[t]);
 		if (!rows)
 			continue;

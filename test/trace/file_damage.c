@@ -272,7 +272,7 @@ TEST(file_damage, of_a_head_loses_its_column_or_its_table)
 
 	p[head_place(p, n, "kernel", "correlation") + 100] ^= 1;
 	p[head_place(p, n, "api", "track") + 100] ^= 1;
-	write_bytes(p, n - 64);
+	write_bytes(p, without_index(p, n));
 	trace = open_trace();
 	trace_need_all(trace, NULL);
 	EXPECT_EQ_INT(trace_file_info(trace)->n_missing, 2);
@@ -284,6 +284,79 @@ TEST(file_damage, of_a_head_loses_its_column_or_its_table)
 	EXPECT_EQ_INT(trace->column_state[TABLE_kernel][COL_kernel_launch], STATE_LOST);
 	EXPECT(has_loss(trace, "lost", "kernel.correlation"));
 	EXPECT(has_loss(trace, "lost", "api"));
+	trace_close(trace);
+	unlink(a_path());
+	free(p);
+}
+
+/* The index has all heads once more. */
+TEST(file_damage, of_a_head_and_the_contents_loses_nothing_while_there_is_an_index)
+{
+	struct trace *trace;
+	size_t n;
+	char *p = work_bytes(&n);
+
+	p[head_place(p, n, "", "") + 100] ^= 1;
+	p[head_place(p, n, "kernel", "correlation") + 100] ^= 1;
+	p[head_place(p, n, "api", "") + 100] ^= 1;
+	write_bytes(p, n - 64);
+	trace = open_trace();
+	trace_need_all(trace, NULL);
+	EXPECT_EQ_INT(trace_file_info(trace)->n_missing, 0);
+	EXPECT_EQ_INT(trace->loss.n, 1);
+	EXPECT(has_loss(trace, "recovered", "index"));
+	EXPECT_EQ_INT(trace->kernel.correlation[1], 6);
+	EXPECT_EQ_INT(trace->api.n, 2);
+	EXPECT_EQ_INT(trace->osrt.state, STATE_ABSENT);
+	trace_close(trace);
+	unlink(a_path());
+	free(p);
+}
+
+TEST(file_damage, of_the_contents_makes_nothing_that_was_lost_look_absent)
+{
+	struct trace *trace;
+	size_t n;
+	char *p = work_bytes(&n);
+
+	p[head_place(p, n, "", "") + 100] ^= 1;
+	p[head_place(p, n, "kernel", "correlation") + 100] ^= 1;
+	p[head_place(p, n, "api", "track") + 100] ^= 1;
+	write_bytes(p, without_index(p, n));
+	trace = open_trace();
+	trace_need_all(trace, NULL);
+	EXPECT_EQ_INT(trace_file_info(trace)->n_missing, 2);
+	EXPECT_EQ_INT(trace->column_state[TABLE_kernel][COL_kernel_correlation], STATE_LOST);
+	EXPECT_EQ_INT(trace->column_state[TABLE_kernel][COL_kernel_collective], STATE_ABSENT);
+	EXPECT(has_loss(trace, "lost", "kernel.correlation"));
+	EXPECT_EQ_INT(trace->api.state, STATE_LOST);
+	EXPECT(has_loss(trace, "lost", "api"));
+	EXPECT_EQ_INT(trace->nvtx.state, STATE_RECORDED);
+	EXPECT_EQ_INT(trace->nvtx.n, 1);
+	EXPECT_EQ_INT(trace->osrt.state, STATE_LOST); /* it never was, but who knows? */
+	EXPECT(has_loss(trace, "lost", "contents"));
+	trace_close(trace);
+	unlink(a_path());
+	free(p);
+}
+
+TEST(file_damage, of_the_contents_and_a_list_of_columns_loses_the_table)
+{
+	struct trace *trace;
+	size_t n;
+	char *p = work_bytes(&n);
+
+	p[head_place(p, n, "", "") + HEAD_SIZE] ^= 1;
+	p[head_place(p, n, "kernel", "") + HEAD_SIZE] ^= 1;
+	p[head_place(p, n, "nvtx", "") + 100] ^= 1;
+	write_bytes(p, without_index(p, n));
+	trace = open_trace();
+	trace_need_all(trace, NULL);
+	EXPECT_EQ_INT(trace->kernel.state, STATE_LOST);
+	EXPECT_EQ_INT(trace->nvtx.state, STATE_LOST);
+	EXPECT_EQ_INT(trace->api.n, 2);
+	EXPECT(has_loss(trace, "lost", "kernel"));
+	EXPECT(has_loss(trace, "lost", "nvtx"));
 	trace_close(trace);
 	unlink(a_path());
 	free(p);
@@ -311,7 +384,7 @@ TEST(file_damage, by_hostile_heads_is_survived)
 	trace_close(trace);
 	p = file_bytes(&n);
 	sound = sound_file();
-	n_cut = n - 64;
+	n_cut = without_index(p, n);
 	copy = malloc(n);
 	EXPECT(copy);
 	for (size_t i = 0; i < 8 * ARRAY_LEN(hostile); i++) {
@@ -349,7 +422,7 @@ TEST(file_damage, by_a_ref_that_is_no_row_is_found)
 	cells[1] = 2;
 	h->payload_checksum = hash_bytes(cells, h->stored);
 	h->checksum = file_checksum(h, sizeof(*h));
-	write_bytes(p, n - 64);
+	write_bytes(p, without_index(p, n));
 	trace = open_trace();
 	EXPECT(!trace_need(trace, launches, 1, &err));
 	EXPECT(strstr(err.text, "kernel.launch: row 1: api 2: there are only 2"));
@@ -370,7 +443,7 @@ TEST(file_damage, by_a_newer_fathom_is_skipped)
 	h = find_head(p, n, "kernel", "correlation");
 	h->encoding = 64;
 	h->checksum = file_checksum(h, sizeof(*h));
-	write_bytes(p, n - 64);
+	write_bytes(p, without_index(p, n));
 	trace = open_trace();
 	trace_need_all(trace, NULL);
 	EXPECT_EQ_INT(trace_file_info(trace)->n_unknown, 2);

@@ -98,6 +98,15 @@ static inline char *file_bytes(size_t *n)
 	return copy;
 }
 
+/* Bytes of a file before its index: with these alone, heads and contents must do. */
+static inline size_t without_index(const char *p, size_t n)
+{
+	struct file_trailer t;
+
+	memcpy(&t, p + n - sizeof(t), sizeof(t));
+	return t.index_offset;
+}
+
 /* The head of a chunk in a file's bytes. */
 static inline struct file_head *find_head(char *p, size_t n, const char *table, const char *column)
 {
