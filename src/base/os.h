@@ -89,6 +89,12 @@ bool os_is_folder(const char *path);
 bool os_run(const char *const argv[], struct err *err) MUST_CHECK;
 bool os_run_quietly(const char *const argv[], struct err *err) MUST_CHECK; /* its output goes nowhere */
 
+/*
+ * Give freed memory back to the system where it lies between blocks that live
+ * on, in which the C library would keep it. Costs a walk over what is free.
+ */
+void os_trim_memory(void);
+
 int os_processors(void);       /* that this process may use; at least 1 */
 int os_terminal_width(int fd); /* 0 when fd is no terminal */
 uint64_t os_now_ns(void);      /* a clock that never steps back, for progress only */
