@@ -109,7 +109,7 @@ static void forked(void)
 	collector.file = -1;
 	collector.has_cupti = false;
 	atomic_store(&collector.is_ending, false);
-	atomic_store(&n_failed, 0);
+	atomic_store(&n_failed, collector.control && (collector.control->kinds & SPOOL_NO_FORKS) ? MOST_TRIES : 0);
 	pthread_mutex_init(&begin_lock, NULL);
 	window_forked();
 	activity_forked();

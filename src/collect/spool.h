@@ -44,6 +44,7 @@ enum {
 	SPOOL_ENVIRONMENT = 1 << 6,   /* clocks, power, throttling */
 	SPOOL_OWN_CUPTI = 1 << 7,     /* keep CUPTI's buffers when another tool asks for them */
 	SPOOL_CUDA_EVENTS = 1 << 8,
+	SPOOL_NO_FORKS = 1 << 9,      /* leave the children of forks out, until they exec */
 };
 
 /* What opens the window. */
@@ -69,8 +70,10 @@ struct spool_control {
 	char range_domain[SPOOL_NAME_MAX];/* "" is the default domain, "*" is any */
 	char domains[1024];         /* NVTX domains to record or leave out, separated by commas */
 	uint32_t leave_domains_out; /* 1: domains are those to leave out */
-	uint32_t zero;
+	uint32_t kill_signal;       /* of SPOOL_SHUTDOWN: for the launcher to end the program with; 0 lets it run */
 	char cupti[1024];           /* path of libcupti asked for, or "" */
+	uint32_t n_before;          /* windows opened before the recording that goes on */
+	uint32_t zero;
 };
 
 /* ---- a process's file ---- */

@@ -123,6 +123,18 @@ void window_range_end(struct writer *w)
 		close_by_trigger();
 }
 
+/* The next recording counts its windows and ranges from 0 again. */
+static void stop(void)
+{
+	if (atomic_load(&collector.is_recording))
+		window_close();
+	pthread_mutex_lock(&lock);
+	n_opened = 0;
+	atomic_store(&is_shut, 0);
+	atomic_store(&n_met, 0);
+	pthread_mutex_unlock(&lock);
+}
+
 void window_follow_wish(void)
 {
 	const uint32_t wish = atomic_load(&collector.control->wish);
@@ -130,6 +142,6 @@ void window_follow_wish(void)
 	if (wish == SPOOL_RECORD && collector.control->trigger == SPOOL_TRIGGER_NONE &&
 	    !atomic_load(&collector.is_recording))
 		window_open();
-	else if ((wish == SPOOL_STOP || wish == SPOOL_SHUTDOWN) && atomic_load(&collector.is_recording))
-		window_close();
+	else if (wish == SPOOL_STOP || wish == SPOOL_SHUTDOWN)
+		stop();
 }
