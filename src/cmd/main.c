@@ -109,7 +109,7 @@ int main(int argc, char **argv)
 	ui_clear(&ui);
 	if (fflush(stdout) != 0 || ferror(stdout))
 		status = failed(&call, "standard output: could not be written");
-	if (status != STATUS_DONE)
+	if (status != STATUS_DONE && err.text[0]) /* a program's own status comes without a text of ours */
 		fprintf(stderr, "fathom: %s\n", err.text);
 	arena_end(&arena);
 	return status;

@@ -107,7 +107,7 @@ static void forked(void)
 	if (collector.file >= 0)
 		close(collector.file);
 	collector.file = -1;
-	collector.has_cupti = false;
+	atomic_store(&collector.has_cupti, false);
 	atomic_store(&collector.is_ending, false);
 	atomic_store(&n_failed, collector.control && (collector.control->kinds & SPOOL_NO_FORKS) ? MOST_TRIES : 0);
 	pthread_mutex_init(&begin_lock, NULL);

@@ -44,10 +44,11 @@ struct writer {
 
 struct collector {
 	_Atomic bool is_recording;
+	_Atomic uint64_t closed_ns;   /* when the last window was closed; 0 while one is open */
 	_Atomic uint64_t window_ns; /* when the window that is open, or the last one, was opened */
 	_Atomic uint32_t epoch;    /* counts forks; 0 is before the first beginning */
 	_Atomic bool is_ready;
-	bool has_cupti;
+	_Atomic bool has_cupti;    /* set when all of it may be called */
 	uint32_t kinds;            /* of the control page */
 	struct spool_control *control;
 	struct spool_head *head;   /* also the base of all segments */
@@ -157,6 +158,9 @@ void window_range_begin(struct writer *w);
 void window_range_end(struct writer *w);
 void window_follow_wish(void);
 void window_forked(void);
+
+/* CUPTI may be called from now on: also by the window that is open, if one is. */
+void window_begin_cupti(void);
 
 /* ---- nvtx.c ---- */
 

@@ -387,14 +387,12 @@ bool cupti_begin(void)
 	TRY(SetThreadIdType, (1), "overheads may not be of the right thread");
 	TRY(ActivityRegisterCallbacks, ((void *)activity_requested, (void *)activity_completed), "no work of devices is recorded");
 	atomic_store(&head->cupti_status, SPOOL_CUPTI_READY);
-	collector.has_cupti = true;
 	/* Devices, contexts and streams are told once, when they are made: also outside of a window. */
 	TRY(ActivityEnable, (CUPTI_DEVICE), not_enabled);
 	TRY(ActivityEnable, (CUPTI_CONTEXT), not_enabled);
 	TRY(ActivityEnable, (CUPTI_STREAM), not_enabled);
 	collector_end_at_exit();
-	if (atomic_load(&collector.is_recording))
-		cupti_record(true);
+	window_begin_cupti();
 	return true;
 }
 
@@ -423,7 +421,7 @@ void cupti_record(bool on)
 			if (is_wanted[domain][id] && !(domain == CUPTI_DRIVER && (id == profiler_start[domain] || id == profiler_stop[domain])))
 				TRY(EnableCallback, (on, collector.subscriber, domain, id), "calls or graphs are not recorded");
 	if (!on)
-		cupti_flush(true);
+		cupti_flush(false); /* what still runs is handed out when it has ended */
 }
 
 void cupti_flush(bool forced)

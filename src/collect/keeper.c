@@ -19,7 +19,7 @@
 
 #include "collect/collect.h"
 
-enum { AHEAD = 32, TICK_MS = 50, CLOCK_EVERY_MS = 1000 };
+enum { AHEAD = 32, TICK_MS = 50, CLOCK_EVERY_MS = 1000, LINGER_MS = 3000 };
 
 void keeper_wake(void)
 {
@@ -97,6 +97,21 @@ void clock_record(struct writer *w)
 	record_commit(r, SPOOL_WORD(SPOOL_CLOCK, 0, sizeof(*r)));
 }
 
+/* Work that ran on when a window was closed is handed out when it has ended. */
+static bool wants_flush(uint64_t now)
+{
+	const uint64_t closed = atomic_load(&collector.closed_ns);
+
+	if (atomic_load(&collector.is_recording))
+		return collector.control->flush_ms != 0;
+	return closed && now - closed < LINGER_MS * 1000000ull;
+}
+
+static uint64_t flush_every_ns(void)
+{
+	return atomic_load(&collector.is_recording) ? collector.control->flush_ms * 1000000ull : TICK_MS * 1000000ull;
+}
+
 static void *keep(void *p)
 {
 	const uint32_t epoch = (uint32_t)(uintptr_t)p;
@@ -117,9 +132,9 @@ static void *keep(void *p)
 			clock_record(writer_of_thread());
 			next_clock = now + CLOCK_EVERY_MS * 1000000ull;
 		}
-		if (collector.control->flush_ms && now >= next_flush && atomic_load(&collector.is_recording)) {
+		if (now >= next_flush && wants_flush(now)) {
 			cupti_flush(false);
-			next_flush = now + collector.control->flush_ms * 1000000ull;
+			next_flush = now + flush_every_ns();
 		}
 		syscall(SYS_futex, &collector.keeper_call, FUTEX_WAIT_PRIVATE, 0, &tick, NULL, 0);
 		atomic_store(&collector.keeper_call, 0);

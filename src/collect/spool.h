@@ -73,7 +73,7 @@ struct spool_control {
 	uint32_t kill_signal;       /* of SPOOL_SHUTDOWN: for the launcher to end the program with; 0 lets it run */
 	char cupti[1024];           /* path of libcupti asked for, or "" */
 	uint32_t n_before;          /* windows opened before the recording that goes on */
-	uint32_t zero;
+	uint32_t stays;             /* 1: the recording goes on when the program is over */
 };
 
 /* ---- a process's file ---- */

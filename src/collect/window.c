@@ -45,6 +45,7 @@ void window_open(void)
 		window_number = atomic_fetch_add(&collector.control->n_windows, 1) + 1;
 		n_opened++;
 		atomic_store(&collector.window_ns, now_ns());
+		atomic_store(&collector.closed_ns, 0);
 		clock_record(writer_of_thread());
 		write_window(1);
 		cupti_record(true);
@@ -53,11 +54,21 @@ void window_open(void)
 	pthread_mutex_unlock(&lock);
 }
 
+void window_begin_cupti(void)
+{
+	pthread_mutex_lock(&lock);
+	atomic_store(&collector.has_cupti, true);
+	if (atomic_load(&collector.is_recording))
+		cupti_record(true);
+	pthread_mutex_unlock(&lock);
+}
+
 void window_close(void)
 {
 	pthread_mutex_lock(&lock);
 	if (atomic_load(&collector.is_recording)) {
 		atomic_store(&collector.is_recording, false);
+		atomic_store(&collector.closed_ns, now_ns());
 		cupti_record(false);
 		write_window(2);
 		clock_record(writer_of_thread());
