@@ -168,7 +168,7 @@ static void find_segment(struct target *t, uint32_t number)
 
 	if (spool_read_at(t, &head, sizeof(head), at) < sizeof(head))
 		return;
-	switch (head.kind) {
+	switch ((uint32_t)head.kind) { /* clang wants no atomic here */
 	case SPOOL_SEGMENT_FREE:
 		break;
 	case SPOOL_SEGMENT_RECORDS:
