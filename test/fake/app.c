@@ -152,6 +152,24 @@ static void cross(const struct step *s)
 	pthread_join(thread, NULL);
 }
 
+/* N windows opened and closed while others work. */
+static void windows(long n, long n_threads)
+{
+	struct job jobs[64];
+
+	for (long i = 0; i < n_threads && i < 64; i++) {
+		jobs[i] = (struct job){ .number = (int)i, .n = 200, .n_ranges = 200 };
+		check(pthread_create(&jobs[i].thread, NULL, labour, &jobs[i]));
+	}
+	for (long i = 0; i < n; i++) {
+		check(cudaProfilerStart());
+		usleep(500);
+		check(cudaProfilerStop());
+	}
+	for (long i = 0; i < n_threads && i < 64; i++)
+		pthread_join(jobs[i].thread, NULL);
+}
+
 /* ---- NVTX ---- */
 
 /* TEXT or TEXT@DOMAIN. */
@@ -382,6 +400,8 @@ static void run(char **argv, int from, int to)
 			threads(s.n[0], s.n[0], s.n[1], s.n[2]);
 		else if (strcmp(s.word, "churn") == 0) /* the same, one after the other */
 			threads(s.n[0], 2, s.n[1], s.n[2]);
+		else if (strcmp(s.word, "windows") == 0) /* windows:N:THREADS */
+			windows(s.n[0], s.n[1]);
 		else if (strcmp(s.word, "nvtx") == 0)
 			version = (int)s.n[0];
 		else if (strcmp(s.word, "sleep") == 0)
