@@ -277,7 +277,7 @@ static bool read_text(const char *path, char **text, struct call *call)
 static bool read_words_of(const struct command *command, const char *path, void *options, struct call *call, bool *help)
 {
 	size_t n = 0;
-	char *text, **words;
+	char *text = NULL, **words;
 
 	if (!read_text(path, &text, call))
 		return false;

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/os.h"
 #include "base/text.h"
@@ -46,7 +47,7 @@ bool profile_write_facts(const char *spool, const struct profile_options *o, con
 	add_fact(&out, "graph trace", o->graph_trace ? o->graph_trace : "node");
 	for (size_t i = 0; i < noted->n; i++)
 		add_fact(&out, "not recorded", noted->word[i]);
-	for (size_t i = 0; i < ARRAY_LEN(allowed); i++)
+	for (size_t i = 0; i < ARRAY_LEN(allowed) && !o->discard; i++)
 		if (getenv(allowed[i]))
 			add_fact(&out, allowed[i], getenv(allowed[i]));
 	done = os_draft(arena_print(&arena, "%s/facts", spool), &draft, err);
@@ -60,6 +61,13 @@ bool profile_write_facts(const char *spool, const struct profile_options *o, con
 	text_end(&out);
 	text_end(&command);
 	return done;
+}
+
+const char *profile_session_name(const char *command, const char *program, struct arena *arena)
+{
+	const char *slash = strrchr(program, '/');
+
+	return arena_print(arena, "%s-%d-%.64s", command, (int)getpid(), slash ? slash + 1 : program);
 }
 
 /* What the collector estimates of its time on the program's own threads: calls, ranges, resources, buffers. */

@@ -10,8 +10,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <linux/futex.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -20,12 +18,12 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/os.h"
+#include "session/registry.h"
 #include "session/session.h"
 
 enum { TICK_MS = 5, LAST_WORDS_MS = 3000, SETTLE_MS = 100 };
@@ -38,12 +36,6 @@ static void on_interrupt(int sig)
 {
 	(void)sig;
 	n_interrupts++;
-}
-
-static void set_wish(struct session *s, enum spool_wish wish)
-{
-	atomic_store(&s->control->wish, wish);
-	syscall(SYS_futex, &s->control->wish, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
 bool session_begin(struct session *s, const struct session_options *o, struct err *err)
@@ -77,7 +69,7 @@ bool session_begin(struct session *s, const struct session_options *o, struct er
 	memcpy(s->control, &o->control, sizeof(*s->control));
 	s->control->version = SPOOL_VERSION;
 	s->control->size = sizeof(*s->control);
-	atomic_store(&s->control->wish, o->delay_s > 0 ? SPOOL_WAIT : SPOOL_RECORD);
+	atomic_store(&s->control->wish, o->delay_s > 0 || o->is_armed ? SPOOL_WAIT : SPOOL_RECORD);
 	memcpy(s->control->magic, SPOOL_CONTROL_MAGIC, 8);
 	return true;
 }
@@ -174,9 +166,9 @@ static void pause_ms(unsigned ms)
 static bool is_window_over(const struct session *s)
 {
 	const struct spool_control *c = s->control;
-	const uint32_t opened = atomic_load(&c->n_windows), closed = atomic_load(&c->n_closed);
+	const uint32_t opened = atomic_load(&c->n_windows) - c->n_before, closed = atomic_load(&c->n_closed) - c->n_before;
 
-	if (c->trigger == SPOOL_TRIGGER_NONE || opened == 0 || opened != closed)
+	if (c->trigger == SPOOL_TRIGGER_NONE || opened == 0 || opened != closed || atomic_load(&c->wish) != SPOOL_RECORD)
 		return false;
 	return c->after == SPOOL_AFTER_STOP || (c->after == SPOOL_AFTER_REPEAT && c->n_repeats && closed >= c->n_repeats);
 }
@@ -184,7 +176,7 @@ static bool is_window_over(const struct session *s)
 /* The collection is over: let the collectors write their last words. */
 static void stop(struct session *s, const struct session_options *o)
 {
-	set_wish(s, SPOOL_STOP);
+	session_wish(s->control, SPOOL_STOP);
 	for (unsigned waited = 0; waited < LAST_WORDS_MS && reap(s, o->wait_all); waited += TICK_MS) {
 		if (atomic_load(&s->control->n_closed) >= atomic_load(&s->control->n_windows) && waited >= SETTLE_MS)
 			break;
@@ -192,32 +184,66 @@ static void stop(struct session *s, const struct session_options *o)
 	}
 }
 
+void session_kill(const struct session *s, int sig)
+{
+	if (sig && !s->has_ended && s->program > 0)
+		kill(s->program, sig);
+}
+
+/* Is there still something to wait for? A recording may outlive the program. */
+static bool goes_on(struct session *s, const struct session_options *o, bool is_over)
+{
+	if (reap(s, o->wait_all))
+		return true;
+	return !is_over && s->control->stays && atomic_load(&s->control->wish) == SPOOL_RECORD;
+}
+
+/* What another command or the clock wishes; true when the collection is over by it. */
+static bool follow(struct session *s, const struct session_options *o, uint64_t *record_from)
+{
+	const uint32_t wish = atomic_load(&s->control->wish);
+	const uint64_t now = os_now_ns();
+
+	if (wish == SPOOL_SHUTDOWN) {
+		s->end = SESSION_SHUT_DOWN;
+		session_kill(s, (int)s->control->kill_signal);
+		return true;
+	}
+	if (*record_from == 0 && wish == SPOOL_RECORD)
+		*record_from = now;
+	if (o->delay_s > 0 && !o->is_armed && wish == SPOOL_WAIT && now >= *record_from)
+		session_wish(s->control, SPOOL_RECORD);
+	if (o->duration_s > 0 && *record_from && now >= *record_from + (uint64_t)(o->duration_s * 1e9)) {
+		s->end = SESSION_DURATION_OVER;
+		stop(s, o);
+		session_kill(s, o->kill_signal);
+		return true;
+	}
+	if (o->ends_with_range && !o->is_armed && is_window_over(s)) {
+		s->end = SESSION_WINDOW_CLOSED;
+		stop(s, o);
+		session_kill(s, o->kill_signal);
+		return true;
+	}
+	return false;
+}
+
 void session_wait(struct session *s, const struct session_options *o, const struct ui *ui)
 {
-	const uint64_t began = os_now_ns();
-	uint64_t record_from = began + (uint64_t)(o->delay_s * 1e9);
+	uint64_t record_from = o->is_armed ? 0 : os_now_ns() + (uint64_t)(o->delay_s * 1e9);
 	bool is_over = false;
 
-	while (reap(s, o->wait_all)) {
-		const uint64_t now = os_now_ns();
-
-		if (!is_over && o->delay_s > 0 && atomic_load(&s->control->wish) == SPOOL_WAIT && now >= record_from)
-			set_wish(s, SPOOL_RECORD);
-		if (!is_over && o->duration_s > 0 && now >= record_from + (uint64_t)(o->duration_s * 1e9)) {
+	s->end = SESSION_PROGRAM_ENDED;
+	while (goes_on(s, o, is_over)) {
+		if (!is_over && follow(s, o, &record_from)) {
 			is_over = true;
-			s->end = SESSION_DURATION_OVER;
-			stop(s, o);
-			if (o->kill_signal && !s->has_ended)
-				kill(s->program, o->kill_signal);
-			else if (o->leave_running)
+			if (s->end == SESSION_SHUT_DOWN ? !s->control->kill_signal : o->leave_running)
 				return;
 		}
-		if (!is_over && o->control.after == SPOOL_AFTER_STOP && o->kill_signal && is_window_over(s)) {
-			is_over = true;
+		if (!is_over && o->is_armed && is_window_over(s)) {
 			s->end = SESSION_WINDOW_CLOSED;
 			stop(s, o);
-			if (!s->has_ended)
-				kill(s->program, o->kill_signal);
+			return;
 		}
 		if (n_interrupts && s->end != SESSION_INTERRUPTED) {
 			is_over = true;
@@ -225,8 +251,8 @@ void session_wait(struct session *s, const struct session_options *o, const stru
 			ui_note(ui, "interrupted: the collection is stopped, its data are kept (again to kill the program)");
 			stop(s, o);
 		}
-		if (n_interrupts > 1 && !s->has_ended)
-			kill(s->program, SIGKILL);
+		if (n_interrupts > 1)
+			session_kill(s, SIGKILL);
 		pause_ms(TICK_MS);
 	}
 }

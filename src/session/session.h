@@ -25,10 +25,14 @@ struct session_options {
 	double delay_s, duration_s;   /* 0 is none */
 	int kill_signal;              /* sent when the duration is over; 0 is none */
 	bool wait_all;                /* for processes that outlive the program, too */
+	bool is_armed;                /* begin when another command wishes it (registry.h) */
+	bool ends_with_range;         /* the session is over when the range is */
 	bool leave_running;           /* do not end the program's group when collection is over */
 };
 
-enum session_end { SESSION_PROGRAM_ENDED, SESSION_DURATION_OVER, SESSION_INTERRUPTED, SESSION_WINDOW_CLOSED };
+enum session_end {
+	SESSION_PROGRAM_ENDED, SESSION_DURATION_OVER, SESSION_INTERRUPTED, SESSION_WINDOW_CLOSED, SESSION_SHUT_DOWN,
+};
 
 struct session {
 	char folder[512];
@@ -45,8 +49,14 @@ bool session_begin(struct session *s, const struct session_options *o, struct er
 /* Start the program. */
 bool session_start(struct session *s, const struct session_options *o, char *const argv[], struct err *err) MUST_CHECK;
 
-/* Wait for the end of the collection, and of the program unless it is to be left running. */
+/*
+ * Wait for the end of the collection, and of the program unless it is to be left running. An armed session
+ * also returns with SESSION_WINDOW_CLOSED when its range is over; the program runs on, and it may be waited for again.
+ */
 void session_wait(struct session *s, const struct session_options *o, const struct ui *ui);
+
+/* Send a signal to the program, if it is still there. */
+void session_kill(const struct session *s, int sig);
 
 /* Remove the spool folder and unmap the control page. */
 void session_remove(struct session *s);

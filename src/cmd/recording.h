@@ -1,0 +1,43 @@
+/*
+ * cmd/recording.h - a recording of a session: from its start to its report.
+ *
+ * start (or profile) leaves a file `recording` in the spool that says what the
+ * report is to be. Whoever ends the recording, stop or the launcher, takes that
+ * file first, so that there is one report. The launcher keeps the spool until
+ * the report is written.
+ */
+#pragma once
+
+#include <sys/types.h>
+
+#include "cmd/command.h"
+#include "cmd/profile.h"
+
+struct recording {
+	const char *path;   /* of the report */
+	int64_t from_ns;    /* CLOCK_MONOTONIC; 0 is all of the spool */
+	bool replace, compress, quiet, stats, ends;
+	struct words exports;
+};
+
+/* What the options ask for; the path is made from the pattern and made absolute. Lives in the arena. */
+bool recording_of(const struct profile_options *o, pid_t pid, struct recording *out, struct call *call) MUST_CHECK;
+
+/* Leave it in the spool: to be ended, or as what a later start is to do when it does not say. */
+enum recording_state { RECORDING_GOES_ON, RECORDING_LATER };
+bool recording_save(const char *spool, enum recording_state state, const struct recording *r, struct err *err) MUST_CHECK;
+
+/* Read one that was left; false when there is none. */
+bool recording_read(const char *spool, enum recording_state state, struct recording *out, struct arena *arena);
+
+/* Take the one that goes on; false when there is none, or somebody took it. */
+bool recording_take(const char *spool, struct recording *out, struct arena *arena);
+
+/* The report is written, or never will be. */
+void recording_drop(const char *spool);
+
+/* Wait while other processes write reports from this spool. */
+void recording_wait(const char *spool);
+
+/* Write the report, print its summary, run what is to follow. The spool stays. */
+bool recording_write(struct call *call, const struct recording *r, const char *spool) MUST_CHECK;
