@@ -156,11 +156,8 @@ bool export_end(struct export_file *file, bool done, bool replace, struct err *e
 
 bool export_need(struct trace *trace, enum table_id table, const struct ui *ui)
 {
-	const struct need need = { table, 0 };
-	struct err err;
-
-	if (trace_need(trace, &need, 1, &err))
+	if (trace_need_table(trace, table, ui))
 		return true;
-	ui_note(ui, "%s: not written: %s", table_defs[table].name, err.text);
+	ui_note(ui, "%s: not written: it is lost", table_defs[table].name);
 	return false;
 }

@@ -66,8 +66,8 @@ static const char *describe(sqlite3 *db, const char *table)
 	struct text sql = { 0 }, out = { 0 }, key = { 0 };
 	sqlite3_stmt *statement;
 
-	text_print(&sql, "SELECT name, type, \"notnull\", pk, (SELECT count(*) FROM pragma_table_info('%s') WHERE pk > 0)"
-		   " FROM pragma_table_info('%s')", table, table);
+	text_print(&sql, "SELECT name, type, \"notnull\", pk, "
+		   "(SELECT count(*) FROM pragma_table_info('%s') WHERE pk > 0) FROM pragma_table_info('%s')", table, table);
 	if (sqlite3_prepare_v2(db, sql.p, -1, &statement, NULL) != SQLITE_OK)
 		test_fail(__FILE__, __LINE__, "%s", sqlite3_errmsg(db));
 	while (sqlite3_step(statement) == SQLITE_ROW) {
@@ -110,8 +110,10 @@ TEST(export_sqlite, has_every_table_and_column_of_schema_3_28_1)
 		EXPECT_EQ_TEXT(describe(db, line), columns);
 	}
 	EXPECT_EQ_INT(n_tables, 172);
-	EXPECT_EQ_TEXT(ask(db, "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'ENUM_%'"), "172\n");
-	EXPECT_EQ_TEXT(ask(db, "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name LIKE 'ENUM_%'"), "68\n");
+	EXPECT_EQ_TEXT(ask(db, "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'ENUM_%'"),
+		       "172\n");
+	EXPECT_EQ_TEXT(ask(db, "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name LIKE 'ENUM_%'"),
+		       "68\n");
 }
 
 TEST(export_sqlite, writes_enumerations_as_nsys_does)
@@ -195,18 +197,21 @@ TEST(export_sqlite, has_dense_texts_that_rows_name)
 {
 	sqlite3 *db = export_of("kernel one 0..1\nkernel two 2..3\nkernel one 4..5\n");
 
-	EXPECT_EQ_TEXT(ask(db, "SELECT count(*) = max(id) + 1, count(*) = count(DISTINCT value), min(id) FROM StringIds"),
+	EXPECT_EQ_TEXT(ask(db, "SELECT count(*) = max(id) + 1, count(*) = count(DISTINCT value), min(id) "
+			       "FROM StringIds"),
 		       "1|1|0\n");
 	EXPECT_EQ_TEXT(ask(db, "SELECT value FROM StringIds WHERE id = 0"), "[Unknown]\n");
 }
 
 TEST(export_sqlite, finds_the_short_name_of_a_signature)
 {
-	sqlite3 *db = export_of("kernel \"void at::native::(anonymous namespace)::norm<float, (int)4>(int, float*)\" 0..1\n"
+	sqlite3 *db = export_of("kernel \"void at::native::(anonymous namespace)::norm<float, (int)4>(int, float*)\" "
+				"0..1\n"
 				"kernel \"nvjet_tst_128\" 2..3\n"
 				"kernel \"f::operator()(int) const\" 4..5\n");
 
-	EXPECT_EQ_TEXT(ask(db, "SELECT value FROM CUPTI_ACTIVITY_KIND_KERNEL JOIN StringIds ON id = shortName ORDER BY start"),
+	EXPECT_EQ_TEXT(ask(db, "SELECT value FROM CUPTI_ACTIVITY_KIND_KERNEL JOIN StringIds ON id = shortName "
+			       "ORDER BY start"),
 		       "norm\nnvjet_tst_128\nf::operator()(int) const\n");
 }
 

@@ -35,7 +35,10 @@ TEST(export_csv, has_the_stored_columns_and_empty_fields_for_null)
 TEST(export_csv, numbers_rows_where_a_window_leaves_some_out)
 {
 	static const struct export_window window = { 210, 400, false, false };
-	struct exported e = { .options = { .patterns = kernel_table, .n_patterns = 1, .windows = &window, .n_windows = 1 } };
+	struct exported e = { .options = { .patterns = kernel_table, .n_patterns = 1 } };
+
+	e.options.windows = &window;
+	e.options.n_windows = 1;
 
 	export_text(&e, "csv", two_kernels);
 	EXPECT_EQ_TEXT(read_file(&e, "/kernel.csv"),

@@ -344,8 +344,10 @@ const char *out_fact(const struct out *o, ref source, const char *scope, const c
 	while (low < high) {
 		const size_t middle = low + (high - low) / 2, i = o->facts[middle];
 		const char *own_scope = trace_text(o->trace, f->scope[i]), *own_name = trace_text(o->trace, f->name[i]);
-		int order = f->source[i] != source ? (f->source[i] < source ? -1 : 1) : strcmp(own_scope ? own_scope : "", scope);
+		int order = (f->source[i] > source) - (f->source[i] < source);
 
+		if (order == 0)
+			order = strcmp(own_scope ? own_scope : "", scope);
 		if (order == 0)
 			order = strcmp(own_name ? own_name : "", name);
 		if (order < 0)

@@ -284,7 +284,8 @@ static void add_losses(struct pairs *p)
 
 		add_pair(p, "FATHOM_LOSS",
 			 arena_print(&p->o->arena, "%s: %" PRIu64 " %s%s%s", place ? place : "somewhere",
-				     t->loss.amount[i], kind ? kind : "lost", detail ? ", " : "", detail ? detail : ""));
+				     t->loss.amount[i], kind ? kind : "lost", detail ? ", " : "",
+				     detail ? detail : ""));
 	}
 }
 
@@ -351,8 +352,8 @@ static void note_left_out(struct pairs *p)
 	for (size_t i = 0; i < ARRAY_LEN(left_out); i++) {
 		if (left_out[i].n == 0)
 			continue;
-		ui_note(p->o->ui, "not exported: %zu rows of %s; Nsight Systems has no table for them", left_out[i].n,
-			left_out[i].what);
+		ui_note(p->o->ui, "not exported: %zu rows of %s; Nsight Systems has no table for them",
+			left_out[i].n, left_out[i].what);
 		add_pair(p, "FATHOM_LEFT_OUT", arena_print(&p->o->arena, "%zu %s", left_out[i].n, left_out[i].what));
 	}
 	if (p->o->n_renumbered)

@@ -126,7 +126,8 @@ struct out_column {
 
 #define OWN(to, how, t, c) { .name = to, .conversion = how, .table = TABLE_##t, .at = COL_##t##_##c }
 #define VIA(to, how, t, r, u, c) \
-	{ .name = to, .conversion = how, .table = TABLE_##u, .at = COL_##u##_##c, .via = COL_##t##_##r, .has_via = true }
+	{ .name = to, .conversion = how, .table = TABLE_##u, .at = COL_##u##_##c, \
+	  .via = COL_##t##_##r, .has_via = true }
 #define FIXED(to, number) { .name = to, .conversion = CONSTANT, .constant = (number) }
 #define CALLED(to, function) { .name = to, .conversion = CALL, .call = (function) }
 
@@ -171,7 +172,8 @@ bool out_fail(struct out *o, const char *where, struct err *err);
 sqlite3_stmt *out_insert(struct out *o, const struct out_table *table, struct err *err);
 
 /* Write one line; a key that is there already is not written twice, and counted. */
-bool out_step(struct out *o, struct out_table *table, sqlite3_stmt *insert, uint64_t *n_twice, struct err *err) MUST_CHECK;
+bool out_step(struct out *o, struct out_table *table, sqlite3_stmt *insert, uint64_t *n_twice,
+	      struct err *err) MUST_CHECK;
 
 bool out_write_enums(struct out *o, struct err *err) MUST_CHECK;
 bool out_write_indexes(struct out *o, struct err *err) MUST_CHECK;

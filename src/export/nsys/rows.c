@@ -80,7 +80,8 @@ static void gather(struct writing *w, uint8_t m)
 			continue;
 		if (!map->always && !map->when && !export_has_row(o->options, o->trace, map->table, times, row))
 			continue;
-		*line = (struct line){ .row = (uint32_t)row, .map = m, .source_row = numbers ? numbers[row] : NULL_u32 };
+		*line = (struct line){ .row = (uint32_t)row, .map = m };
+		line->source_row = numbers ? numbers[row] : NULL_u32;
 		if (map->when)
 			*line = (struct line){ .time = map->when(o, row), .row = (uint32_t)row, .map = m };
 		else if (starts && starts[row] != NULL_i64)
@@ -134,7 +135,8 @@ static void set_text(struct out_value *value, const char *text, size_t n)
 }
 
 /* The source's own number, unless several sources number their devices. */
-static void set_gpu(const struct out *o, const struct out_column *c, size_t row, int64_t number, struct out_value *value)
+static void set_gpu(const struct out *o, const struct out_column *c, size_t row, int64_t number,
+		    struct out_value *value)
 {
 	const ref *devices = c->table == TABLE_stream    ? o->trace->stream.device
 			     : c->table == TABLE_context ? o->trace->context.device
@@ -182,7 +184,8 @@ static void set_cell(struct out *o, const struct out_column *c, size_t row, stru
 	}
 }
 
-static void set_value(struct out *o, const struct out_column *c, enum table_id table, size_t row, struct out_value *value)
+static void set_value(struct out *o, const struct out_column *c, enum table_id table, size_t row,
+		      struct out_value *value)
 {
 	if (c->conversion == CONSTANT) {
 		set_integer(value, c->constant);
@@ -274,7 +277,8 @@ static bool write_lines(struct writing *w, struct err *err)
 	}
 	sqlite3_finalize(insert);
 	if (done && n_twice)
-		ui_note(w->o->ui, "%s: %" PRIu64 " rows left out: their key is that of another", w->table->name, n_twice);
+		ui_note(w->o->ui, "%s: %" PRIu64 " rows left out: their key is that of another", w->table->name,
+			n_twice);
 	return done;
 }
 

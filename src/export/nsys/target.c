@@ -377,8 +377,10 @@ const struct out_map out_target_maps[] = {
 	MAP("TARGET_INFO_CUDA_STREAM", stream, stream, .has = is_described_stream, .key = key_of_stream,
 	    .source = source_of_stream),
 	MAP("TARGET_INFO_NVTX_CUDA_STREAM", stream, stream_name, .has = has_name, .source = source_of_stream),
-	MAP("TARGET_INFO_GPU_METRICS", counter, counter, .has = is_counter, .kind = METRICS_OF_GPU, .key = key_of_counter),
-	MAP("TARGET_INFO_SOC_METRICS", counter, counter, .has = is_counter, .kind = METRICS_OF_SOC, .key = key_of_counter),
+	MAP("TARGET_INFO_GPU_METRICS", counter, counter, .has = is_counter, .kind = METRICS_OF_GPU,
+	    .key = key_of_counter),
+	MAP("TARGET_INFO_SOC_METRICS", counter, counter, .has = is_counter, .kind = METRICS_OF_SOC,
+	    .key = key_of_counter),
 	FACTS("META_DATA_CAPTURE", pair, CAPTURE),
 	MAP("PROCESSES", process, process, .has = is_named_process),
 };
