@@ -196,6 +196,8 @@ static enum status run(struct call *call)
 
 	if (!trace)
 		return STATUS_FAILED;
+	if (trace->damage)
+		ui_note(call->ui, "%s: %s", trace->path, trace->damage);
 	trace_need_all(trace, call->ui);
 	ui_clear(call->ui);
 	if (is_json)

@@ -323,7 +323,10 @@ static bool render_job(const struct call *call, struct trace *trace, const struc
 	return true;
 }
 
-static bool run_job(const struct call *call, struct trace *trace, const struct job *job, struct window window)
+/* What became of a report: made, not made from what is left of its data, or not written. */
+enum made { MADE, NOT_MADE, NOT_WRITTEN };
+
+static enum made run_job(const struct call *call, struct trace *trace, const struct job *job, struct window window)
 {
 	const struct stats_options *o = call->options;
 	const bool is_console = strcmp(job->output, "-") == 0;
@@ -334,11 +337,12 @@ static bool run_job(const struct call *call, struct trace *trace, const struct j
 		printf("Processing [%s] with [%s]%s%s%s%s... \n", trace->path, job->name,
 		       words_of(call, job, window), path ? " to [" : "", path ? path : "", path ? "]" : "");
 
-	const bool done = render_job(call, trace, job, window, &text) &&
-			  (text.n == 0 || write_out(call, job, path, &text));
+	enum made made = NOT_MADE;
 
+	if (render_job(call, trace, job, window, &text))
+		made = text.n == 0 || write_out(call, job, path, &text) ? MADE : NOT_WRITTEN;
 	text_end(&text);
-	return done;
+	return made;
 }
 
 static enum status run_jobs(const struct call *call, struct trace *trace)
@@ -347,7 +351,9 @@ static enum status run_jobs(const struct call *call, struct trace *trace)
 	struct words names = o->reports;
 	struct window window = WINDOW_ALL;
 	const char *last = NULL;
+	struct ui loud = *call->ui;
 	size_t n_failed = 0;
+	bool is_written = true;
 
 	if (!names.n)
 		add_defaults(call, trace, &names);
@@ -361,14 +367,20 @@ static enum status run_jobs(const struct call *call, struct trace *trace)
 		return STATUS_WRONG;
 	if (o->filter_nvtx && !window_of_nvtx(trace, o->filter_nvtx, &window, call->err))
 		return STATUS_FAILED;
-	for (size_t i = 0; i < names.n; i++)
-		if (!run_job(call, trace, &jobs[i], window)) {
-			n_failed++;
-			last = arena_print(call->arena, "%s: %s", jobs[i].name, call->err->text);
-			if (names.n > 1)
-				ui_note(call->ui, "%s", last);
-		}
-	if (n_failed)
+	loud.quiet = false;
+	for (size_t i = 0; i < names.n; i++) {
+		const enum made made = run_job(call, trace, &jobs[i], window);
+
+		if (made == MADE)
+			continue;
+		n_failed++;
+		is_written &= made != NOT_WRITTEN;
+		last = arena_print(call->arena, "%s: %s", jobs[i].name, call->err->text);
+		if (names.n > 1)
+			ui_note(&loud, "%s", last);
+	}
+	/* What is left of a damaged file answers in part; only nothing at all is a failure. */
+	if (n_failed == names.n || !is_written)
 		return failed(call, "%s: %zu of %zu reports could not be made: %s", trace->path, n_failed, names.n,
 			      last);
 	return STATUS_DONE;

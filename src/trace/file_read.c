@@ -358,21 +358,25 @@ static void load_whole(struct trace *trace, enum table_id t, const struct ui *ui
 			ui_note(ui, "%s", err.text);
 }
 
+bool trace_need_table(struct trace *trace, enum table_id t, const struct ui *ui)
+{
+	if (!trace->file) {
+		fill_built(trace, &(struct need){ t, 0 });
+		return true;
+	}
+	need_strings(trace);
+	if (t == TABLE_loss)
+		load_losses(trace);
+	else
+		load_whole(trace, t, ui);
+	file_tell_losses(trace);
+	return trace_table(trace, t)->state != STATE_LOST;
+}
+
 void trace_need_all(struct trace *trace, const struct ui *ui)
 {
-	for (enum table_id t = 0; t < N_TABLES; t++) {
-		if (!trace->file) {
-			fill_built(trace, &(struct need){ t, 0 });
-			continue;
-		}
-		need_strings(trace);
-		if (trace->file->table_cause[t])
-			ui_note(ui, "%s: %s", trace->path, trace->file->table_cause[t]);
-		else if (t != TABLE_loss)
-			load_whole(trace, t, ui);
-	}
-	if (!trace->file)
-		return;
-	load_losses(trace);
-	file_tell_losses(trace);
+	for (enum table_id t = 0; t < N_TABLES; t++)
+		if (t != TABLE_loss)
+			(void)trace_need_table(trace, t, ui);
+	(void)trace_need_table(trace, TABLE_loss, ui);
 }

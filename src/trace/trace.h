@@ -212,7 +212,13 @@ const struct trace_file_info *trace_file_info(const struct trace *trace);
  */
 bool trace_need(struct trace *trace, const struct need *needs, size_t n, struct err *err) MUST_CHECK;
 
-/* All tables; what cannot be read is NULL or left out (STATE_LOST), and noted. */
+/*
+ * All columns of a table but those that cannot be read: they are NULL
+ * (STATE_LOST), noted, and a row of table loss. False when the table is lost.
+ */
+bool trace_need_table(struct trace *trace, enum table_id table, const struct ui *ui);
+
+/* All tables, as above. What was lost before they were asked for is in table loss alone. */
 void trace_need_all(struct trace *trace, const struct ui *ui);
 
 /*
