@@ -16,7 +16,8 @@
 	_(nvtx_gpu_proj_sum) _(nvtx_gpu_proj_trace) _(nvtx_kern_sum)                               \
 	_(osrt_sum) _(syscall_sum) _(mpi_event_sum) _(mpi_event_trace) _(mpi_msg_size_sum)         \
 	_(openacc_sum) _(openmp_sum) _(um_sum) _(um_total_sum) _(um_cpu_page_faults_sum)           \
-	_(torch_ops) _(torch_kernels) _(torch_op_kernels) _(torch_kernel_ops)
+	_(torch_ops) _(torch_kernels) _(torch_op_kernels) _(torch_kernel_ops)                      \
+	_(gpu_busy) _(step_sum) _(cuda_launch_sum) _(nccl_sum)
 
 #define DECLARE(name) extern const struct report report_##name;
 #define POINTER(name) &report_##name,

@@ -1,0 +1,74 @@
+/* query/device_ops.c - see device_ops.h. */
+#include "query/device_ops.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static void add(struct device_ops *ops, enum table_id table, size_t n, const int64_t *start, const int64_t *end,
+		const ref *track, const ref *launch, struct window w)
+{
+	for (size_t i = 0; i < n; i++) {
+		int64_t from = start[i] > w.from_ns ? start[i] : w.from_ns;
+		int64_t to = end[i] < w.to_ns ? end[i] : w.to_ns;
+
+		if (track[i] == NULL_ref || start[i] == NULL_i64 || end[i] == NULL_i64 || to < from ||
+		    (to == from && start[i] != end[i]))
+			continue;
+		ops->op[ops->n++] = (struct device_op){ from, to, track[i], launch[i], table, (ref)i };
+	}
+}
+
+static int by_track(const void *pa, const void *pb)
+{
+	const struct device_op *a = pa, *b = pb;
+
+	if (a->track != b->track)
+		return a->track < b->track ? -1 : 1;
+	if (a->start_ns != b->start_ns)
+		return a->start_ns < b->start_ns ? -1 : 1;
+	if (a->end_ns != b->end_ns)
+		return a->end_ns > b->end_ns ? -1 : 1;
+	if (a->table != b->table)
+		return a->table < b->table ? -1 : 1;
+	return a->row < b->row ? -1 : a->row > b->row;
+}
+
+static int by_start(const void *pa, const void *pb)
+{
+	const struct device_op *a = pa, *b = pb;
+
+	if (a->start_ns != b->start_ns)
+		return a->start_ns < b->start_ns ? -1 : 1;
+	return by_track(pa, pb);
+}
+
+void device_ops_by_start(struct device_op *op, size_t n)
+{
+	qsort(op, n, sizeof(*op), by_start);
+}
+
+struct device_ops device_ops(struct arena *arena, const struct trace *t, struct window w)
+{
+	struct device_ops ops = { 0 };
+
+	ops.op = arena_array(arena, struct device_op, t->kernel.n + t->memcpy.n + t->memset.n + t->graph_run.n);
+	add(&ops, TABLE_kernel, t->kernel.n, t->kernel.start_ns, t->kernel.end_ns, t->kernel.track, t->kernel.launch, w);
+	add(&ops, TABLE_memcpy, t->memcpy.n, t->memcpy.start_ns, t->memcpy.end_ns, t->memcpy.track, t->memcpy.launch, w);
+	add(&ops, TABLE_memset, t->memset.n, t->memset.start_ns, t->memset.end_ns, t->memset.track, t->memset.launch, w);
+	add(&ops, TABLE_graph_run, t->graph_run.n, t->graph_run.start_ns, t->graph_run.end_ns, t->graph_run.track,
+	    t->graph_run.launch, w);
+	qsort(ops.op, ops.n, sizeof(*ops.op), by_track);
+	return ops;
+}
+
+double percentile(const int64_t *sorted, size_t n, double share)
+{
+	size_t rank;
+
+	if (n == 0)
+		return 0;
+	if (share == 0.5)
+		return ((double)sorted[(n - 1) / 2] + (double)sorted[n / 2]) / 2;
+	rank = (size_t)ceil(share * (double)n);
+	return (double)sorted[rank ? rank - 1 : 0];
+}
