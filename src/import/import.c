@@ -191,6 +191,9 @@ static bool find_inputs(struct inputs *in, const char *const *paths, size_t n, s
 		const bool is_folder = os_is_folder(paths[i]);
 		const char *control = is_folder ? find_control(&in->arena, paths[i]) : NULL;
 
+		/* A file that was named and is not there is a slip of the pen, not a loss. */
+		if (!os_exists(paths[i]))
+			return fail(err, "%s: %s", paths[i], strerror(errno));
 		if (!is_folder || control)
 			add_input(in, control ? control : arena_copy(&in->arena, paths[i], strlen(paths[i])));
 		else if (!add_folder(in, paths[i], err))
