@@ -13,7 +13,7 @@
 #include "base/os.h"
 #include "base/text.h"
 
-#define COMMANDS(_) _(profile) _(launch) _(start) _(stop) _(shutdown) _(sessions) _(stats) _(info) _(import) _(export) _(help)
+#define COMMANDS(_) _(profile) _(launch) _(start) _(stop) _(shutdown) _(sessions) _(status) _(stats) _(info) _(import) _(export) _(help)
 
 #define DECLARE(name) extern const struct command command_##name;
 #define POINTER(name) &command_##name,

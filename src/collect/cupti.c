@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "collect/collect.h"
+#include "collect/find.h"
 
 enum { MOST_CBIDS = 1024, SAMPLE_EVERY = 256 };
 
@@ -371,7 +372,7 @@ bool cupti_begin(void)
 
 	if (collector.has_cupti || !(collector.kinds & SPOOL_CUDA))
 		return collector.has_cupti;
-	library = cupti_open(collector.control->cupti, head->cupti_path, head->reason, sizeof(head->reason));
+	library = cupti_find(collector.control->cupti, head->executable, head->cupti_path, head->reason, sizeof(head->reason));
 	if (!library) {
 		atomic_store(&head->cupti_status, SPOOL_CUPTI_MISSING);
 		return false;

@@ -9,11 +9,12 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <link.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "collect/collect.h"
+#include "collect/find.h"
 
 static int look_for_cupti(struct dl_phdr_info *object, size_t size, void *path)
 {
@@ -83,7 +84,7 @@ static bool look_below(const char *home, char *path, size_t n)
 	return false;
 }
 
-static bool look_around(char *path, size_t n)
+static bool look_around(const char *executable, char *path, size_t n)
 {
 	const char *venv = getenv("VIRTUAL_ENV"), *conda = getenv("CONDA_PREFIX");
 	char *slash;
@@ -93,7 +94,7 @@ static bool look_around(char *path, size_t n)
 	if (conda && look_in_python(conda, path, n))
 		return true;
 	/* PREFIX/bin/python: the interpreter's own packages. */
-	snprintf(path, n, "%s", collector.head->executable);
+	snprintf(path, n, "%s", executable);
 	slash = strrchr(path, '/');
 	if (slash && strstr(slash, "python")) {
 		char prefix[512];
@@ -123,7 +124,7 @@ static void *try_open(const char *name, int flags, char *path, size_t n)
 	return library;
 }
 
-void *cupti_open(const char *asked, char *path, char *reason, size_t n)
+void *cupti_find(const char *asked, const char *executable, char *path, char *reason, size_t n)
 {
 	static const char *const names[] = { "libcupti.so.13", "libcupti.so.12", "libcupti.so" };
 	char found[512] = "";
@@ -140,7 +141,7 @@ void *cupti_open(const char *asked, char *path, char *reason, size_t n)
 			snprintf(reason, n, "%s", dlerror());
 		return library;
 	}
-	if (look_around(found, sizeof(found))) {
+	if (look_around(executable, found, sizeof(found))) {
 		library = try_open(found, 0, path, n);
 		if (library)
 			return library;

@@ -61,6 +61,8 @@ static uint64_t ticks_of(pid_t pid)
 	close(file);
 	text[n > 0 ? n : 0] = '\0';
 	p = strrchr(text, ')'); /* the name may hold blanks */
+	if (p && (p[2] == 'Z' || p[2] == 'X'))
+		return 0; /* dead, and not yet waited for */
 	for (int field = 2; p && field < 22; field++)
 		p = strchr(p + 1, ' ');
 	return p ? strtoull(p + 1, NULL, 10) : 0;
