@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "collect/collect.h"
@@ -113,6 +114,7 @@ static void forked(void)
 	pthread_mutex_init(&begin_lock, NULL);
 	window_forked();
 	activity_forked();
+	keeper_forked();
 }
 
 static void end(void)
@@ -137,6 +139,7 @@ void collector_end_at_exit(void)
 /* Under the lock. */
 static bool begin(void)
 {
+	struct rlimit size;
 	const bool is_fork = atomic_load(&collector.epoch) > 0;
 	const char *folder = getenv("FATHOM_SPOOL");
 
@@ -150,6 +153,7 @@ static bool begin(void)
 		collector_end_at_exit();
 	}
 	write_begin();
+	collector.may_grow = getrlimit(RLIMIT_FSIZE, &size) == 0 && size.rlim_cur == RLIM_INFINITY;
 	if (!make_file(is_fork))
 		return false;
 	collector.kinds = collector.control->kinds;

@@ -53,7 +53,8 @@ struct collector {
 	struct spool_control *control;
 	struct spool_head *head;   /* also the base of all segments */
 	int file;
-	uint32_t n_reserved;       /* segments with blocks, the head counted */
+	_Atomic uint32_t n_reserved; /* segments with blocks, the head counted */
+	bool may_grow;             /* by any thread: a file may be of any size in this process */
 	_Atomic uint32_t n_lent;
 	struct cupti cupti;
 	void *subscriber;
@@ -128,6 +129,10 @@ size_t segments_ready(void);
 
 bool keeper_begin(void);
 void keeper_wake(void);
+
+/* Reserve some segments on this thread, unless another does; false when there is nothing to reserve. */
+bool keeper_help(void);
+void keeper_forked(void);
 void clock_record(struct writer *w);
 
 /* ---- cupti.c, activity.c ---- */
@@ -141,11 +146,6 @@ void cupti_complain(const char *function, CUptiResult_ result, const char *so);
 void activity_requested(uint8_t **buffer, size_t *bytes, size_t *n_records);
 void activity_forked(void);
 void activity_completed(void *context, uint32_t stream, uint8_t *buffer, size_t bytes, size_t valid);
-
-/* ---- find.c ---- */
-
-/* Open the CUPTI to use; path tells which. NULL when there is none; reason tells why. */
-void *cupti_open(const char *asked, char *path, char *reason, size_t n);
 
 /* ---- window.c ---- */
 

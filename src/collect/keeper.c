@@ -19,7 +19,7 @@
 
 #include "collect/collect.h"
 
-enum { AHEAD = 32, TICK_MS = 50, CLOCK_EVERY_MS = 1000, LINGER_MS = 3000 };
+enum { AHEAD = 32, HELP = 8, TICK_MS = 50, CLOCK_EVERY_MS = 1000, LINGER_MS = 3000 };
 
 void keeper_wake(void)
 {
@@ -27,7 +27,10 @@ void keeper_wake(void)
 		syscall(SYS_futex, &collector.keeper_call, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
-/* Reserve blocks for some segments more, fewer where the limit or the disk is near, and map them. */
+static pthread_mutex_t reserve_lock = PTHREAD_MUTEX_INITIALIZER;
+static _Atomic bool is_exhausted; /* the limit or the disk: there is no more to reserve */
+
+/* Reserve blocks for some segments more, fewer where the limit or the disk is near, and map them. Under the lock. */
 static bool reserve(size_t n)
 {
 	const uint64_t at = (uint64_t)collector.n_reserved * SPOOL_SEGMENT;
@@ -38,11 +41,13 @@ static bool reserve(size_t n)
 		most = SPOOL_SPAN;
 	if (at + n * SPOOL_SEGMENT > most)
 		n = at < most ? (most - at) / SPOOL_SEGMENT : 0;
+	atomic_store(&is_exhausted, n == 0);
 	if (n == 0)
 		return false;
 	while (n && posix_fallocate(collector.file, (off_t)at, (off_t)(n * SPOOL_SEGMENT)) != 0)
 		n /= 2;
 	if (n == 0) {
+		atomic_store(&is_exhausted, true);
 		atomic_store(&collector.head->is_disk_full, 1);
 		return false;
 	}
@@ -51,9 +56,32 @@ static bool reserve(size_t n)
 		return false;
 	for (size_t i = 0; i < n; i++)
 		segment_give((struct spool_segment *)(p + i * SPOOL_SEGMENT));
-	collector.n_reserved += (uint32_t)n;
-	atomic_store(&collector.head->n_segments, collector.n_reserved - 1);
+	atomic_store(&collector.head->n_segments, atomic_fetch_add(&collector.n_reserved, (uint32_t)n) + (uint32_t)n - 1);
 	return true;
+}
+
+/*
+ * The keeper was too slow for a burst of threads, each of which wants its
+ * first segment: the thread that finds none reserves a few. It never waits for
+ * another that does the same.
+ */
+bool keeper_help(void)
+{
+	bool is_there = true;
+
+	if (!collector.may_grow || atomic_load_explicit(&is_exhausted, memory_order_relaxed))
+		return false;
+	if (pthread_mutex_trylock(&reserve_lock) == 0) {
+		is_there = segments_ready() > 0 || reserve(HELP);
+		pthread_mutex_unlock(&reserve_lock);
+	}
+	return is_there;
+}
+
+void keeper_forked(void)
+{
+	pthread_mutex_init(&reserve_lock, NULL);
+	atomic_store(&is_exhausted, false);
 }
 
 /* With a time to keep: segments whose last record is older are cleaned and used again. */
@@ -123,8 +151,11 @@ static void *keep(void *p)
 		uint64_t now = now_ns();
 
 		reuse_old();
-		if (segments_ready() < AHEAD && !atomic_load(&collector.head->is_disk_full))
+		if (segments_ready() < AHEAD && !atomic_load(&collector.head->is_disk_full)) {
+			pthread_mutex_lock(&reserve_lock);
 			reserve(AHEAD);
+			pthread_mutex_unlock(&reserve_lock);
+		}
 		if (atomic_load(&collector.is_ready))
 			window_follow_wish();
 		atomic_store(&collector.head->last_ns, now);

@@ -8,13 +8,14 @@
  */
 #define _GNU_SOURCE
 #include <pthread.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "collect/collect.h"
 
-enum { WRITERS = 4096, QUEUE = 1024, TEXTS = 1 << 20, MOST_TEXT = 32 << 10, COUNT_LOW = 16 };
+enum { WRITERS = 4096, QUEUE = 1024, TEXTS = 1 << 20, MOST_TEXT = 32 << 10, COUNT_LOW = 16, TRIES = 64 };
 
 static struct writer writers[WRITERS];
 static pthread_key_t writer_key;
@@ -73,7 +74,7 @@ void segment_give(struct spool_segment *segment)
 	atomic_store_explicit(&queue.cells[at % QUEUE].sequence, at + 1, memory_order_release);
 }
 
-struct spool_segment *segment_take(void)
+static struct spool_segment *take_ready(void)
 {
 	uint32_t at = atomic_load_explicit(&queue.head, memory_order_relaxed);
 	struct spool_segment *segment;
@@ -85,7 +86,6 @@ struct spool_segment *segment_take(void)
 			if (atomic_compare_exchange_weak(&queue.head, &at, at + 1))
 				break;
 		} else if ((int32_t)(sequence - at - 1) < 0) {
-			keeper_wake();
 			return NULL;
 		} else {
 			at = atomic_load_explicit(&queue.head, memory_order_relaxed);
@@ -93,6 +93,18 @@ struct spool_segment *segment_take(void)
 	}
 	segment = queue.cells[at % QUEUE].segment;
 	atomic_store_explicit(&queue.cells[at % QUEUE].sequence, at + QUEUE, memory_order_release);
+	return segment;
+}
+
+struct spool_segment *segment_take(void)
+{
+	struct spool_segment *segment = take_ready();
+
+	for (int i = 0; !segment && i < TRIES && keeper_help(); i++) {
+		segment = take_ready();
+		if (!segment)
+			sched_yield();
+	}
 	if (segments_ready() < COUNT_LOW)
 		keeper_wake();
 	return segment;
