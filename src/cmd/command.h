@@ -61,6 +61,7 @@ struct example {
 /* One call of a command; everything lives until it returns. */
 struct call {
 	const char *command;         /* its name, for errors */
+	bool is_nsys;                /* called by that name */
 	const void *options;         /* the command's struct, filled */
 	const char *const *operands; /* words that are no options */
 	size_t n_operands;

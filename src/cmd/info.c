@@ -219,11 +219,12 @@ static const struct option options[] = {
 	SWITCH(0, "sources", "the files that the rows came from"),
 	SWITCH(1, "processes", "the processes"),
 	SWITCH(2, "devices", "the GPUs"),
-	SWITCH(3, "tables", "the tables of the store"),
-	SWITCH(4, "coverage", "what became of each table of the sources"),
-	SWITCH(5, "losses", "what is missing, and why"),
-	SWITCH(6, "columns", "the columns of the tables"),
-	SWITCH(7, "facts", "what the sources tell of themselves and the machine"),
+	SWITCH(3, "recording", "of a recording: what was left out, windows, cost, processes without kernels"),
+	SWITCH(4, "tables", "the tables of the store"),
+	SWITCH(5, "coverage", "what became of each table of the sources"),
+	SWITCH(6, "losses", "what is missing, and why"),
+	SWITCH(7, "columns", "the columns of the tables"),
+	SWITCH(8, "facts", "what the sources tell of themselves and the machine"),
 	{ 0, "rank", OPTION_NUMBER, "N", "the rank of a file that does not tell its own",
 	  offsetof(struct info_options, rank) },
 };
@@ -240,7 +241,7 @@ const struct command command_info = {
 	.summary = "what is in a file, its health and its losses",
 	.about = "Prints whether a file is whole, what it holds, where it comes from and what was lost on the way. For "
 		 "each table of the source, the rows read are the rows kept, used, lost and not understood.\n\n"
-		 "Without a choice of parts it prints all but columns and facts.",
+		 "Without a choice of parts it prints all but columns and facts. A spool folder, while fathom profile still writes it, is a file as well.",
 	.examples = examples,
 	.n_examples = ARRAY_LEN(examples),
 	.options = options,

@@ -441,6 +441,8 @@ const struct info_part info_parts[N_INFO_PARTS] = {
 	PART(sources, "Sources", true, source),
 	PART(processes, "Processes", true, process),
 	PART(devices, "Devices", true, device),
+	{ .name = "recording", .title = "Recording", .is_default = true, .columns = info_recording_columns,
+	  .n_columns = N_RECORDING_COLUMNS, .fill = info_fill_recording },
 	PART(tables, "Tables", true, table),
 	PART(coverage, "Coverage", true, coverage),
 	PART(losses, "Losses", true, loss),

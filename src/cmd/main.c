@@ -12,8 +12,9 @@
 
 #include "base/os.h"
 #include "base/text.h"
+#include "cmd/compat.h"
 
-#define COMMANDS(_) _(profile) _(launch) _(start) _(stop) _(shutdown) _(sessions) _(status) _(stats) _(info) _(import) _(export) _(help)
+#define COMMANDS(_) _(profile) _(launch) _(start) _(stop) _(shutdown) _(sessions) _(status) _(compat) _(stats) _(info) _(import) _(export) _(help)
 
 #define DECLARE(name) extern const struct command command_##name;
 #define POINTER(name) &command_##name,
@@ -68,6 +69,8 @@ static enum status run_command(const struct command *command, char **argv, struc
 	if (call->n_operands > command->max_operands)
 		return wrong(call, "%s: %s: one %s too many", command->name,
 			     call->operands[command->max_operands], command->operand);
+	if (call->is_nsys && !command->stops_at_operand)
+		compat_operands(call);
 	return command->run(call);
 }
 
@@ -80,7 +83,7 @@ static enum status run(char **argv, struct call *call)
 	if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
 		name = "help";
 	if (strcmp(name, "--version") == 0 || strcmp(name, "-v") == 0) {
-		printf("%s\n", program_version);
+		printf(call->is_nsys ? "%s, by the command line of Nsight Systems 2026.4\n" : "%s\n", program_version);
 		return STATUS_DONE;
 	}
 
@@ -89,6 +92,8 @@ static enum status run(char **argv, struct call *call)
 
 	if (command)
 		return run_command(command, argv + 1, call);
+	if (compat_is_unserved(name))
+		return failed(call, "%s: a command of nsys that this version does not have", name);
 	for (size_t i = 0; i < n_commands; i++)
 		nearest_try(&nearest, commands[i]->name);
 	return wrong(call, "%s: no such command%s", name, nearest_hint(&nearest, "", call->arena));
@@ -99,12 +104,13 @@ int main(int argc, char **argv)
 	struct arena arena = { 0 };
 	struct err err = { "" };
 	struct ui ui = ui_of_terminal();
-	struct call call = { .arena = &arena, .ui = &ui, .err = &err };
+	struct call call = { .arena = &arena, .ui = &ui, .err = &err, .is_nsys = compat_is_nsys(argv[0]) };
 	char *nothing[] = { NULL };
 
 	os_guard_mapped_files();
 
-	enum status status = run(argc > 0 ? argv + 1 : nothing, &call);
+	char **words = argc > 0 ? argv + 1 : nothing;
+	enum status status = compat_is_viewer(argv[0]) ? compat_view(words, &call) : run(words, &call);
 
 	ui_clear(&ui);
 	if (fflush(stdout) != 0 || ferror(stdout))

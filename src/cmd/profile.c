@@ -43,15 +43,18 @@ static bool begin(const struct profile_options *o, struct session_options *s, st
 static bool finish(const struct profile_options *o, struct session *session, struct recording *recording,
 		   struct call *call)
 {
+	struct recording taken;
 	bool done = true;
 
 	if (session->end == SESSION_SHUT_DOWN) {
 		ui_note(call->ui, "shut down: no report");
-	} else if (recording_take(session->folder, recording, call->arena)) {
-		if (o->output && strstr(o->output, "%p") && recording->from_ns == 0)
+	} else if (recording_take(session->folder, &taken, call->arena)) {
+		if (taken.from_ns)
+			*recording = taken; /* of a start */
+		else if (o->output && strstr(o->output, "%p"))
 			done = recording_of(o, session->program, recording, call);
 		done = done && recording_write(call, recording, session->folder);
-	} else if (o->start_later && recording_read(session->folder, RECORDING_LATER, recording, call->arena)) {
+	} else if (o->start_later && recording_read(session->folder, RECORDING_LATER, &taken, call->arena)) {
 		ui_note(call->ui, "no recording goes on at the end, so this is no report of its own");
 	}
 	recording_drop(session->folder);

@@ -21,15 +21,11 @@ static const char taken[] = "taken-";
 
 bool recording_of(const struct profile_options *o, pid_t pid, struct recording *out, struct call *call)
 {
-	char folder[1024];
-
 	*out = (struct recording){ .replace = o->replace, .compress = o->compress, .quiet = o->quiet, .stats = o->stats,
 				   .exports = o->export };
 	out->path = session_output(call->arena, o->output, pid, call->err);
 	if (!out->path)
 		return fail_in(call->err, "%s", call->command);
-	if (out->path[0] != '/' && getcwd(folder, sizeof(folder)))
-		out->path = arena_print(call->arena, "%s/%s", folder, out->path);
 	if (strchr(out->path, '\n'))
 		return fail(call->err, "%s: --output: a name of more than one line", call->command);
 	if (os_exists(out->path) && !o->replace)
@@ -44,10 +40,13 @@ bool recording_save(const char *spool, enum recording_state state, const struct 
 	struct text out = { 0 };
 	struct arena arena = { 0 };
 	struct os_draft draft;
+	char here[1024] = "";
 	bool done;
 
-	text_print(&out, "from %lld\nreplace %d\ncompress %d\nquiet %d\nstats %d\nends %d\npath %s\n", (long long)r->from_ns,
-		   r->replace, r->compress, r->quiet, r->stats, r->ends, r->path);
+	if (r->path[0] != '/' && !getcwd(here, sizeof(here) - 1))
+		return fail(err, "%s: the folder is not known: %s", r->path, strerror(errno));
+	text_print(&out, "from %lld\nreplace %d\ncompress %d\nquiet %d\nstats %d\nends %d\npath %s%s%s\n",
+		   (long long)r->from_ns, r->replace, r->compress, r->quiet, r->stats, r->ends, here, *here ? "/" : "", r->path);
 	for (size_t i = 0; i < r->exports.n; i++)
 		text_print(&out, "export %s\n", r->exports.word[i]);
 	done = os_draft(arena_print(&arena, "%s/%s", spool, names[state]), &draft, err);

@@ -20,10 +20,10 @@ struct recording {
 	struct words exports;
 };
 
-/* What the options ask for; the path is made from the pattern and made absolute. Lives in the arena. */
+/* What the options ask for; the path is made from the pattern. Lives in the arena. */
 bool recording_of(const struct profile_options *o, pid_t pid, struct recording *out, struct call *call) MUST_CHECK;
 
-/* Leave it in the spool: to be ended, or as what a later start is to do when it does not say. */
+/* Leave it in the spool, with an absolute path: to be ended, or as what a later start is to do when it does not say. */
 enum recording_state { RECORDING_GOES_ON, RECORDING_LATER };
 bool recording_save(const char *spool, enum recording_state state, const struct recording *r, struct err *err) MUST_CHECK;
 
