@@ -36,8 +36,8 @@ static bool fill(struct decode *d, struct err *err)
 
 static void damage(struct decode *d, const char *what, const char *why)
 {
-	snprintf(d->damage, sizeof(d->damage), "byte %llu: %s%s%s", (unsigned long long)decode_at(d),
-		 what, why ? ": " : "", why ? why : "");
+	snprintf(d->damage, sizeof(d->damage), "byte %llu: %s%s%s", (unsigned long long)decode_at(d), what,
+	         why ? ": " : "", why ? why : "");
 	d->ended = true;
 }
 
@@ -167,11 +167,10 @@ bool decode_read(struct decode *d, void *p, size_t n, size_t *got, struct err *e
 			continue;
 		}
 		more = d->form == FORM_GZIP ? step_gzip(d, (char *)p + *got, n - *got)
-					    : step_zstd(d, (char *)p + *got, n - *got);
+		                            : step_zstd(d, (char *)p + *got, n - *got);
 		*got += more;
 		if (d->in_n == 0 && more == 0 && !d->between && !d->ended)
-			damage(d, d->form == FORM_GZIP ? "gzip stream cut short"
-						       : "zstd stream cut short", NULL);
+			damage(d, d->form == FORM_GZIP ? "gzip stream cut short" : "zstd stream cut short", NULL);
 	}
 	return true;
 }

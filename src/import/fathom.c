@@ -17,9 +17,9 @@ struct copy {
 	struct trace *trace;
 	struct builder *b;
 	struct arena arena;
-	str_id *texts;            /* by id in the file; NULL_str until met */
-	ref *rows[N_TABLES];      /* by row in the file; NULL_ref until copied */
-	uint32_t *of[N_TABLES];   /* source of each row */
+	str_id *texts;          /* by id in the file; NULL_str until met */
+	ref *rows[N_TABLES];    /* by row in the file; NULL_ref until copied */
+	uint32_t *of[N_TABLES]; /* source of each row */
 	enum table_id order[N_TABLES];
 	size_t n_order;
 	bool visited[N_TABLES];
@@ -48,8 +48,7 @@ static void visit(struct copy *c, enum table_id t)
 		return;
 	c->visited[t] = true;
 	for (size_t i = 0; i < def->n_columns; i++)
-		if (def->columns[i].type == TYPE_ref && def->columns[i].stored &&
-		    target(&def->columns[i]) < N_TABLES)
+		if (def->columns[i].type == TYPE_ref && def->columns[i].stored && target(&def->columns[i]) < N_TABLES)
 			visit(c, target(&def->columns[i]));
 	c->order[c->n_order++] = t;
 }
@@ -96,8 +95,7 @@ static str_id copy_text(struct copy *c, str_id id)
 	if (id >= c->trace->strings.n)
 		return NULL_str;
 	if (c->texts[id] == NULL_str)
-		c->texts[id] = builder_intern(c->b, trace_text(c->trace, id),
-					      trace_text_length(c->trace, id));
+		c->texts[id] = builder_intern(c->b, trace_text(c->trace, id), trace_text_length(c->trace, id));
 	return c->texts[id];
 }
 
@@ -139,7 +137,9 @@ static void make_row(struct copy *c, enum table_id t, size_t i, int64_t offset_n
 static const void *null_row(enum table_id t)
 {
 	switch (t) {
-#define TABLE(t, doc) case TABLE_##t: return &row_null_##t;
+#define TABLE(t, doc)                                                                                                  \
+	case TABLE_##t:                                                                                                \
+		return &row_null_##t;
 #define COLUMN(t, c, type, unit, doc)
 #define INPUT(t, c, type, unit, doc)
 #define END(t)
@@ -148,8 +148,7 @@ static const void *null_row(enum table_id t)
 #undef COLUMN
 #undef INPUT
 #undef END
-	case N_TABLES:
-		break;
+	case N_TABLES: break;
 	}
 	return NULL;
 }
@@ -181,7 +180,7 @@ static void copy_loss(struct copy *c, uint32_t source)
 
 		if (c->of[TABLE_loss][i] == source)
 			builder_lose(c->b, kind ? kind : "lost", place ? place : "",
-				     t->amount[i] == NULL_u64 ? 1 : t->amount[i], trace_text(c->trace, t->detail[i]));
+			             t->amount[i] == NULL_u64 ? 1 : t->amount[i], trace_text(c->trace, t->detail[i]));
 	}
 }
 
@@ -278,9 +277,9 @@ static bool read(struct source *source, struct builder *b, struct err *err)
 }
 
 const struct importer importer_fathom = {
-	.name    = "fathom",
+	.name = "fathom",
 	.summary = "Fathom's own file, as one of several inputs",
-	.suffix  = ".fathom",
-	.sniff   = sniff,
-	.read    = read,
+	.suffix = ".fathom",
+	.sniff = sniff,
+	.read = read,
 };

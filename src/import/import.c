@@ -45,8 +45,8 @@ static const struct importer *recognise(struct source *source)
 	return NULL;
 }
 
-static bool read_file(struct builder *b, const char *path, const struct import_options *options,
-		      const struct ui *ui, struct err *err)
+static bool read_file(struct builder *b, const char *path, const struct import_options *options, const struct ui *ui,
+                      struct err *err)
 {
 	struct source *source = source_open(path, options, ui, err);
 	const struct importer *importer;
@@ -154,8 +154,7 @@ static bool add_folder(struct inputs *in, const char *folder, struct err *err)
 
 		if (entry->d_name[0] == '.')
 			continue;
-		path = arena_print(&in->arena, "%s%s%s", folder, n && folder[n - 1] == '/' ? "" : "/",
-				   entry->d_name);
+		path = arena_print(&in->arena, "%s%s%s", folder, n && folder[n - 1] == '/' ? "" : "/", entry->d_name);
 		if (is_trace_name(entry->d_name) && !os_is_folder(path) && !is_exported(&in->arena, path))
 			add_input(in, path);
 		else
@@ -210,7 +209,7 @@ static void end_inputs(struct inputs *in)
 
 /* One bad file among several is a note and a loss; only bad ones are a failure. */
 static bool read_inputs(struct builder *b, const struct inputs *in, const struct import_options *options,
-			const struct ui *ui, struct err *err)
+                        const struct ui *ui, struct err *err)
 {
 	size_t n_read = 0;
 
@@ -235,7 +234,7 @@ static bool read_inputs(struct builder *b, const struct inputs *in, const struct
 }
 
 bool import_into(struct builder *b, const char *path, const struct import_options *options, const struct ui *ui,
-		 struct err *err)
+                 struct err *err)
 {
 	struct inputs in = { 0 };
 	bool done = find_inputs(&in, &path, 1, err) && read_inputs(b, &in, options, ui, err);
@@ -259,8 +258,8 @@ static bool is_trace_file(const char *path)
 	return is;
 }
 
-struct trace *import_open(const char *const *paths, size_t n, const struct import_options *options,
-			  const struct ui *ui, struct err *err)
+struct trace *import_open(const char *const *paths, size_t n, const struct import_options *options, const struct ui *ui,
+                          struct err *err)
 {
 	struct inputs in = { 0 };
 	struct trace *trace = NULL;

@@ -17,10 +17,10 @@
 
 /* What the user said about how to read. */
 struct import_options {
-	int32_t rank; /* NULL_i32 when not said */
-	int jobs;     /* threads to use; 0 is as many as there are processors */
-	int64_t from_ns; /* of a spool: only what began then or later, by its own clock; 0 is all */
-	int place;    /* set by import_into: 1 for the first of several inputs; 0 alone */
+	int32_t rank;          /* NULL_i32 when not said */
+	int jobs;              /* threads to use; 0 is as many as there are processors */
+	int64_t from_ns;       /* of a spool: only what began then or later, by its own clock; 0 is all */
+	int place;             /* set by import_into: 1 for the first of several inputs; 0 alone */
 	const char *nsys;      /* program that exports a .nsys-rep; NULL is nsys by PATH */
 	const char *temporary; /* folder for temporary files; NULL is /tmp */
 };
@@ -29,7 +29,7 @@ struct source;
 
 /* Open a file. Owned by the caller (source_close). */
 struct source *source_open(const char *path, const struct import_options *options, const struct ui *ui,
-			   struct err *err) MUST_CHECK;
+                           struct err *err) MUST_CHECK;
 void source_close(struct source *source);
 
 /* The first bytes after decompression, at most 64 KiB. Borrowed until the next read. */
@@ -79,11 +79,11 @@ extern const size_t n_importers;
  * Fails when nothing could be read.
  */
 bool import_into(struct builder *b, const char *path, const struct import_options *options, const struct ui *ui,
-		 struct err *err) MUST_CHECK;
+                 struct err *err) MUST_CHECK;
 
 /*
  * Open any supported file, or several as the ranks of one job: a .fathom file
  * is mapped, everything else imported. Owned by the caller (trace_close).
  */
-struct trace *import_open(const char *const *paths, size_t n, const struct import_options *options,
-			  const struct ui *ui, struct err *err) MUST_CHECK;
+struct trace *import_open(const char *const *paths, size_t n, const struct import_options *options, const struct ui *ui,
+                          struct err *err) MUST_CHECK;

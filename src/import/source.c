@@ -102,8 +102,7 @@ static const char *last_part(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
-struct source *source_open(const char *path, const struct import_options *options, const struct ui *ui,
-			   struct err *err)
+struct source *source_open(const char *path, const struct import_options *options, const struct ui *ui, struct err *err)
 {
 	struct decode *decode = decode_open(path, err);
 	struct source *s;

@@ -20,8 +20,10 @@ static char *make_bytes(void)
 
 static size_t deflate_member(const char *p, size_t n, char *out, size_t room)
 {
-	z_stream z = { .next_in = (unsigned char *)(uintptr_t)p, .avail_in = (uInt)n,
-		       .next_out = (unsigned char *)out, .avail_out = (uInt)room };
+	z_stream z = { .next_in = (unsigned char *)(uintptr_t)p,
+		       .avail_in = (uInt)n,
+		       .next_out = (unsigned char *)out,
+		       .avail_out = (uInt)room };
 
 	EXPECT(deflateInit2(&z, 1, Z_DEFLATED, 16 + MAX_WBITS, 8, Z_DEFAULT_STRATEGY) == Z_OK);
 	EXPECT(deflate(&z, Z_FINISH) == Z_STREAM_END);
@@ -122,8 +124,10 @@ static void write_rank(const char *folder, const char *name, int pid)
 	char path[256], text[256];
 
 	snprintf(path, sizeof(path), "%s/%s", folder, name);
-	snprintf(text, sizeof(text), "{\"traceEvents\": [{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\",\"pid\":%d,"
-				     "\"tid\":2,\"ts\":1,\"dur\":1}]}", pid);
+	snprintf(text, sizeof(text),
+	         "{\"traceEvents\": [{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\",\"pid\":%d,"
+	         "\"tid\":2,\"ts\":1,\"dur\":1}]}",
+	         pid);
 	torch_write(path, text, strlen(text));
 }
 
@@ -176,13 +180,13 @@ TEST(import_source, copies_a_fathom_file_among_several_inputs)
 	for (enum table_id i = 0; i < N_TABLES; i++)
 		if (i != TABLE_kernel_shape && trace_table(copied, i)->n != trace_table(whole, i)->n)
 			test_fail(__FILE__, __LINE__, "%s: %zu rows, expected %zu", table_defs[i].name,
-				  trace_table(copied, i)->n, trace_table(whole, i)->n);
+			          trace_table(copied, i)->n, trace_table(whole, i)->n);
 	EXPECT(memcmp(copied->kernel.start_ns, whole->kernel.start_ns, whole->kernel.n * sizeof(int64_t)) == 0);
 	EXPECT(memcmp(copied->kernel.launch, whole->kernel.launch, whole->kernel.n * sizeof(ref)) == 0);
 	EXPECT(memcmp(copied->kernel.op, whole->kernel.op, whole->kernel.n * sizeof(ref)) == 0);
 	for (size_t i = 0; i < whole->kernel.n; i++)
 		EXPECT_EQ_TEXT(trace_text(copied, copied->kernel_shape.name[copied->kernel.shape[i]]),
-			       trace_text(whole, whole->kernel_shape.name[whole->kernel.shape[i]]));
+		               trace_text(whole, whole->kernel_shape.name[whole->kernel.shape[i]]));
 	trace_close(whole);
 	trace_close(copied);
 }

@@ -4,13 +4,24 @@
 TEST(import_torch, counts_each_event_of_a_capture_once)
 {
 	static const char *const books[][2] = {
-		{ "cpu_op", "6234 0 0 0" }, { "user_annotation", "9 0 0 0" }, { "python_function", "5827 0 0 0" },
-		{ "kernel", "783 0 0 0" }, { "gpu_memcpy", "6 0 0 0" }, { "gpu_memset", "75 0 0 0" },
-		{ "gpu_user_annotation", "6 0 0 0" }, { "cuda_runtime", "793 0 0 0" },
-		{ "cuda_driver", "201 0 0 0" }, { "cpu_instant_event", "2220 0 0 0" }, { "instant", "2 0 0 0" },
-		{ "Trace", "0 1 0 0" }, { "flow ac2g", "0 1858 0 0" }, { "flow fwdbwd", "0 960 0 0" },
-		{ "metadata process_name", "0 17 0 0" }, { "metadata process_labels", "0 17 0 0" },
-		{ "metadata process_sort_index", "0 18 0 0" }, { "metadata thread_name", "0 6 0 0" },
+		{ "cpu_op", "6234 0 0 0" },
+		{ "user_annotation", "9 0 0 0" },
+		{ "python_function", "5827 0 0 0" },
+		{ "kernel", "783 0 0 0" },
+		{ "gpu_memcpy", "6 0 0 0" },
+		{ "gpu_memset", "75 0 0 0" },
+		{ "gpu_user_annotation", "6 0 0 0" },
+		{ "cuda_runtime", "793 0 0 0" },
+		{ "cuda_driver", "201 0 0 0" },
+		{ "cpu_instant_event", "2220 0 0 0" },
+		{ "instant", "2 0 0 0" },
+		{ "Trace", "0 1 0 0" },
+		{ "flow ac2g", "0 1858 0 0" },
+		{ "flow fwdbwd", "0 960 0 0" },
+		{ "metadata process_name", "0 17 0 0" },
+		{ "metadata process_labels", "0 17 0 0" },
+		{ "metadata process_sort_index", "0 18 0 0" },
+		{ "metadata thread_name", "0 6 0 0" },
 		{ "metadata thread_sort_index", "0 6 0 0" },
 	};
 	struct trace *t = torch_open("test/data/torch/gpt_train.json.gz", 0);
@@ -56,11 +67,14 @@ TEST(import_torch, makes_the_same_bytes_with_any_number_of_threads)
 
 TEST(import_torch, keeps_nanoseconds_that_a_double_would_lose)
 {
-	struct trace *t = torch_trace_of_events(
-		"{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\",\"pid\":1,\"tid\":2,\"ts\":5110456121065.785,\"dur\":0.001},"
-		"{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"b\",\"pid\":1,\"tid\":2,\"ts\":\"5110456121065.786\",\"dur\":\"2\"},"
-		"{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"c\",\"pid\":1,\"tid\":2,\"ts\":5.110456121065787e12,\"dur\":1e-3},"
-		"{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"d\",\"pid\":1,\"tid\":2,\"ts\":9007199254740993.001,\"dur\":-4}");
+	struct trace *t = torch_trace_of_events("{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\",\"pid\":1,\"tid\":2,"
+	                                        "\"ts\":5110456121065.785,\"dur\":0.001},"
+	                                        "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"b\",\"pid\":1,\"tid\":2,"
+	                                        "\"ts\":\"5110456121065.786\",\"dur\":\"2\"},"
+	                                        "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"c\",\"pid\":1,\"tid\":2,"
+	                                        "\"ts\":5.110456121065787e12,\"dur\":1e-3},"
+	                                        "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"d\",\"pid\":1,\"tid\":2,"
+	                                        "\"ts\":9007199254740993.001,\"dur\":-4}");
 
 	EXPECT_EQ_INT(t->op.n, 4);
 	for (size_t i = 0; i < 3; i++)
@@ -77,7 +91,8 @@ TEST(import_torch, keeps_nanoseconds_that_a_double_would_lose)
 TEST(import_torch, learns_the_base_time_behind_the_events)
 {
 	struct trace *t = torch_trace_of(
-		"{\"traceEvents\": [{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\",\"pid\":1,\"tid\":2,\"ts\":7,\"dur\":1}],"
+		"{\"traceEvents\": "
+	        "[{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\",\"pid\":1,\"tid\":2,\"ts\":7,\"dur\":1}],"
 		"\"baseTimeNanoseconds\": 1700000000000000000, \"traceName\": \"x\"}");
 
 	EXPECT_EQ_INT(t->source.zero_utc_ns[0], 1700000000000007000);
@@ -88,7 +103,7 @@ TEST(import_torch, learns_the_base_time_behind_the_events)
 TEST(import_torch, takes_large_times_without_a_base_for_unix_time)
 {
 	struct trace *t = torch_trace_of("[{\"ph\":\"X\",\"cat\":\"Operator\",\"name\":\"a\",\"pid\":1,\"tid\":2,"
-					 "\"ts\":1621401187223197.5,\"dur\":1.5}");
+	                                 "\"ts\":1621401187223197.5,\"dur\":1.5}");
 
 	EXPECT_EQ_INT(t->source.zero_utc_ns[0], 1621401187223197500);
 	EXPECT_EQ_INT(t->op.end_ns[0], 1500);
@@ -117,7 +132,8 @@ TEST(import_torch, makes_no_process_of_metadata_alone)
 {
 	struct trace *t = torch_trace_of_events(
 		"{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\",\"pid\":1493,\"tid\":-7,\"ts\":1,\"dur\":1},"
-		"{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\",\"pid\":1493,\"tid\":140212345678901234,\"ts\":1,\"dur\":1},"
+		"{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\",\"pid\":1493,\"tid\":140212345678901234,\"ts\":1,"
+	        "\"dur\":1},"
 		"{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":1493,\"args\":{\"name\":\"old\"}},"
 		"{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":1493,\"args\":{\"name\":\"python3\"}},"
 		"{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":5,\"args\":{\"name\":\"python3\"}},"
@@ -138,9 +154,11 @@ TEST(import_torch, makes_no_process_of_metadata_alone)
 TEST(import_torch, reads_the_categories_and_streams_of_old_versions)
 {
 	struct trace *t = torch_trace_of_events(
-		"{\"ph\":\"X\",\"cat\":\"Runtime\",\"name\":\"cudaMemcpy\",\"pid\":\"77\",\"tid\":\"5\",\"ts\":1,\"dur\":2,"
+		"{\"ph\":\"X\",\"cat\":\"Runtime\",\"name\":\"cudaMemcpy\",\"pid\":\"77\",\"tid\":\"5\",\"ts\":1,"
+	        "\"dur\":2,"
 		"\"args\":{\"cbid\":31,\"correlation\":9}},"
-		"{\"ph\":\"X\",\"cat\":\"Memcpy\",\"name\":\"Memcpy HtoD (Pageable -> Device)\",\"pid\":1,\"tid\":\"stream 7\","
+		"{\"ph\":\"X\",\"cat\":\"Memcpy\",\"name\":\"Memcpy HtoD (Pageable -> "
+	        "Device)\",\"pid\":1,\"tid\":\"stream 7\","
 		"\"ts\":3,\"dur\":2,\"args\":{\"bytes\":1024,\"correlation\":9,\"memory bandwidth (GB/s)\":0.5}},"
 		"{\"ph\":\"X\",\"cat\":\"Memset\",\"name\":\"Memset (Device)\",\"pid\":1,\"tid\":\"stream 7\","
 		"\"ts\":6,\"dur\":2,\"args\":{\"bytes\":4}}");
@@ -161,13 +179,16 @@ TEST(import_torch, reads_the_categories_and_streams_of_old_versions)
 TEST(import_torch, gives_a_stream_to_the_process_whose_calls_filled_it)
 {
 	struct trace *t = torch_trace_of_events(
-		"{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"l\",\"pid\":10,\"tid\":1,\"ts\":1,\"dur\":1,\"args\":{\"correlation\":1}},"
-		"{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"l\",\"pid\":20,\"tid\":2,\"ts\":1,\"dur\":1,\"args\":{\"correlation\":2}},"
+		"{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"l\",\"pid\":10,\"tid\":1,\"ts\":1,\"dur\":1,"
+	        "\"args\":{\"correlation\":1}},"
+		"{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"l\",\"pid\":20,\"tid\":2,\"ts\":1,\"dur\":1,"
+	        "\"args\":{\"correlation\":2}},"
 		"{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":0,\"tid\":7,\"ts\":5,\"dur\":1,"
 		"\"args\":{\"device\":0,\"context\":1,\"stream\":7,\"correlation\":1}},"
 		"{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":1,\"tid\":7,\"ts\":5,\"dur\":1,"
 		"\"args\":{\"device\":1,\"context\":1,\"stream\":7,\"correlation\":2}},"
-		"{\"ph\":\"X\",\"cat\":\"overhead\",\"name\":\"Buffer Flush\",\"pid\":-1,\"tid\":0,\"ts\":5,\"dur\":1}");
+		"{\"ph\":\"X\",\"cat\":\"overhead\",\"name\":\"Buffer "
+	        "Flush\",\"pid\":-1,\"tid\":0,\"ts\":5,\"dur\":1}");
 
 	EXPECT_EQ_INT(t->stream.n, 2);
 	EXPECT_EQ_INT(t->process.n, 2);
@@ -175,7 +196,7 @@ TEST(import_torch, gives_a_stream_to_the_process_whose_calls_filled_it)
 		const ref stream = t->kernel.track[i];
 
 		EXPECT_EQ_INT(t->process.pid[t->stream.process[stream]],
-			      t->stream.device_number[stream] == 0 ? 10 : 20);
+		              t->stream.device_number[stream] == 0 ? 10 : 20);
 		EXPECT(t->kernel.launch[i] != NULL_ref);
 	}
 	EXPECT_EQ_TEXT(trace_text(t, t->thread.label[t->overhead.track[0]]), "profiler");

@@ -35,9 +35,11 @@ TEST(import_torch_damage, takes_a_quote_that_nothing_fitting_follows_for_text)
 TEST(import_torch_damage, closes_what_the_next_event_shows_to_be_closed)
 {
 	expect_kept("{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\",\"pid\":1,\"tid\":2,\"ts\":1,\"dur\":1,"
-		    "\"args\":{\"External id\":1},\n" OP("b"), 2, 1, 0);
-	expect_kept(OP("a") ",{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"b\",\"args\":{\"Input Dims\":[[1,2], \"x\":1}},\n"
-		    OP("c"), 2, 0, 1);
+	            "\"args\":{\"External id\":1},\n" OP("b"),
+	            2, 1, 0);
+	expect_kept(OP("a") ",{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"b\",\"args\":{\"Input Dims\":[[1,2], "
+	                    "\"x\":1}},\n" OP("c"),
+	            2, 0, 1);
 	expect_kept(OP("a") ",{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"b,\n\"pid\":1},\n" OP("c"), 2, 0, 1);
 }
 
@@ -67,7 +69,7 @@ TEST(import_torch_damage, keeps_what_came_before_the_end_of_a_file)
 TEST(import_torch_damage, finds_the_events_behind_broken_metadata)
 {
 	struct trace *t = torch_trace_of("{\"schemaVersion\": 1, \"mine\": {raw: [1, \"displayTimeUnit\": \"ms\",\n"
-					 "\"traceEvents\": [" OP("a") "], \"traceName\": \"x\"}");
+	                                 "\"traceEvents\": [" OP("a") "], \"traceName\": \"x\"}");
 
 	EXPECT_EQ_INT(t->op.n, 1);
 	EXPECT(torch_lost(t, "junk") > 0);
@@ -103,7 +105,8 @@ static struct trace *trace_of_large(const char *begin, const char *middle, size_
 TEST(import_torch_damage, skips_deep_nesting_without_recursion)
 {
 	struct trace *t = trace_of_large(OP("a") ",{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"b\",\"pid\":1,\"tid\":2,"
-					 "\"ts\":1,\"dur\":1,\"args\":{\"deep\":", "[", 100000, "");
+	                                         "\"ts\":1,\"dur\":1,\"args\":{\"deep\":",
+	                                 "[", 100000, "");
 
 	EXPECT_EQ_INT(t->op.n, 1);
 	trace_close(t);
@@ -114,8 +117,10 @@ TEST(import_torch_damage, skips_deep_nesting_without_recursion)
 
 TEST(import_torch_damage, cuts_a_text_that_is_larger_than_memory_allows)
 {
-	struct trace *t = trace_of_large(OP("a") ",{\"ph\":\"X\",\"cat\":\"cpu_op\",\"pid\":1,\"tid\":2,\"ts\":2,\"dur\":1,"
-					 "\"name\":\"", "0123456789", 500000, "\"}," OP("c"));
+	struct trace *t =
+		trace_of_large(OP("a") ",{\"ph\":\"X\",\"cat\":\"cpu_op\",\"pid\":1,\"tid\":2,\"ts\":2,\"dur\":1,"
+	                               "\"name\":\"",
+	                       "0123456789", 500000, "\"}," OP("c"));
 
 	EXPECT_EQ_INT(t->op.n, 3);
 	EXPECT_EQ_INT(torch_lost(t, "cut_text"), 5000000 - (BUILDER_TEXT_MAX - 1));
@@ -126,7 +131,8 @@ TEST(import_torch_damage, cuts_a_text_that_is_larger_than_memory_allows)
 TEST(import_torch_damage, loses_one_event_that_is_too_large)
 {
 	struct trace *t = trace_of_large(OP("a") ",{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"b\",\"pid\":1,\"tid\":2,"
-					 "\"ts\":1,\"dur\":1,\"args\":{\"big\":[", "1234567,", 1500000, "0]}}," OP("c"));
+	                                         "\"ts\":1,\"dur\":1,\"args\":{\"big\":[",
+	                                 "1234567,", 1500000, "0]}}," OP("c"));
 
 	EXPECT_EQ_INT(t->op.n, 2);
 	EXPECT_EQ_INT(torch_lost(t, "too_large"), 1);

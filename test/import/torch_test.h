@@ -56,8 +56,10 @@ static inline struct trace *torch_trace_of_events(const char *events)
 	size_t n = strlen(events) + 200;
 	char *text = malloc(n);
 
-	snprintf(text, n, "{\"schemaVersion\": 1, \"baseTimeNanoseconds\": 1790857026000000000,\n"
-			  "\"traceEvents\": [\n%s\n]}\n", events);
+	snprintf(text, n,
+	         "{\"schemaVersion\": 1, \"baseTimeNanoseconds\": 1790857026000000000,\n"
+	         "\"traceEvents\": [\n%s\n]}\n",
+	         events);
 	trace = torch_trace_of(text);
 	free(text);
 	return trace;
@@ -85,8 +87,8 @@ static inline const char *torch_books(const struct trace *t, const char *name)
 		if (strcmp(trace_text(t, c->name[i]), name) != 0)
 			continue;
 		EXPECT_EQ_INT(c->n_read[i], c->n_kept[i] + c->n_used[i] + c->n_lost[i] + c->n_unknown[i]);
-		snprintf(text, sizeof(text), "%d %d %d %d", (int)c->n_kept[i], (int)c->n_used[i],
-			 (int)c->n_lost[i], (int)c->n_unknown[i]);
+		snprintf(text, sizeof(text), "%d %d %d %d", (int)c->n_kept[i], (int)c->n_used[i], (int)c->n_lost[i],
+		         (int)c->n_unknown[i]);
 		return text;
 	}
 	return "none";

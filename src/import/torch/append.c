@@ -233,7 +233,7 @@ static void append_counter(struct torch *t, struct chunk *c, const struct counte
 		struct text whole = { 0 };
 
 		text_print(&whole, "%s%s%s", name_text ? name_text : "", name_text && name_text[0] ? " " : "",
-			   series_text);
+		           series_text);
 		counter.name = builder_intern(t->b, whole.p, whole.n);
 		text_end(&whole);
 	}
@@ -286,7 +286,7 @@ static void append_open(struct torch *t, struct chunk *c, uint32_t what, struct 
 	const uint32_t track = torch_track(t, c, row->track);
 	ref slice = what == RECORD_BEGIN || what == RECORD_ASYNC_BEGIN ? append_slice(t, c, row) : NULL_ref;
 	uint32_t *top = is_async ? &((struct async_state *)set_at(&t->asyncs, set_add(&t->asyncs, &key)))->open
-				 : &track_at(t, track)->open;
+	                         : &track_at(t, track)->open;
 	struct books *books;
 
 	if (slice != NULL_ref) {
@@ -345,8 +345,8 @@ static void append_name(struct torch *t, struct chunk *c, const struct name_reco
 static struct books *books_of(struct torch *t, struct chunk *c, uint32_t category)
 {
 	static const char *const forms[N_FORMS] = {
-		[FORM_PLAIN] = "", [FORM_BEGIN_END] = "begin-end ", [FORM_ASYNC] = "async ", [FORM_FLOW] = "flow ",
-		[FORM_METADATA] = "metadata ", [FORM_PHASE] = "phase ",
+		[FORM_PLAIN] = "",     [FORM_BEGIN_END] = "begin-end ", [FORM_ASYNC] = "async ",
+		[FORM_FLOW] = "flow ", [FORM_METADATA] = "metadata ",   [FORM_PHASE] = "phase ",
 	};
 	const struct category *local = set_at(&c->categories, category);
 	const struct books_key key = { local->key.form, torch_word(t, c, local->key.word) };

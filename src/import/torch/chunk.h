@@ -21,7 +21,7 @@ enum {
 
 /* A row's track. What is not told is NULL; texts are words of the chunk, later ids. */
 struct track_key {
-	int64_t pid, tid;       /* a number, or a text where is_..._text */
+	int64_t pid, tid;        /* a number, or a text where is_..._text */
 	int64_t device, context; /* of a device track, as are the stream in tid */
 	uint8_t is_device, is_pid_text, is_tid_text;
 	uint8_t zero[5];
@@ -75,7 +75,15 @@ struct lost {
 };
 
 /* What a record is: a row of a table, or one of these. */
-enum { RECORD_BEGIN = N_TABLES, RECORD_END, RECORD_ASYNC_BEGIN, RECORD_ASYNC_END, RECORD_COUNTER, RECORD_NAME, RECORD_SPAN };
+enum {
+	RECORD_BEGIN = N_TABLES,
+	RECORD_END,
+	RECORD_ASYNC_BEGIN,
+	RECORD_ASYNC_END,
+	RECORD_COUNTER,
+	RECORD_NAME,
+	RECORD_SPAN
+};
 
 /* Heads the row or struct that follows it in the chunk's records; 8-byte aligned. */
 struct record {
@@ -114,14 +122,14 @@ enum chunk_state {
 struct chunk {
 	char *text; /* CHUNK_SIZE and padding */
 	size_t n;
-	uint64_t at;  /* position of the first byte in the text */
+	uint64_t at;   /* position of the first byte in the text */
 	bool is_split; /* it ends where an element seems to begin */
 	bool is_last;  /* the text ends with it; otherwise it could not have held more */
 
 	/* Written by chunk_parse. */
 	enum chunk_state state;
-	size_t used;      /* bytes that are done with */
-	bool is_cut;      /* the last element is not whole, and no more is to come */
+	size_t used; /* bytes that are done with */
+	bool is_cut; /* the last element is not whole, and no more is to come */
 	uint32_t n_elements;
 	int64_t first_ns; /* smallest time of a row, or NULL */
 	struct words words;

@@ -27,7 +27,7 @@ struct document {
 	struct pipe *pipe;
 	int jobs;
 	enum where where;
-	bool is_bare; /* the document is the array of events itself */
+	bool is_bare;             /* the document is the array of events itself */
 	uint64_t n_junk, junk_at; /* bytes that are no JSON, and where they begin */
 };
 

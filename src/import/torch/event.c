@@ -18,10 +18,9 @@ static const struct {
 	const char *key;
 	size_t n;
 	unsigned by;
-} arg_defs[N_ARGS] = {
-	[ARG_UNKNOWN] = { "", 0, 0 },
+} arg_defs[N_ARGS] = { [ARG_UNKNOWN] = { "", 0, 0 },
 #define DEF(id, key, by) [ARG_##id] = { key, sizeof(key) - 1, by },
-	ARGS(DEF)
+	               ARGS(DEF)
 #undef DEF
 };
 
@@ -58,13 +57,15 @@ static enum arg_id find_arg(const struct parser *p, const struct json *key)
 
 		if (arg_defs[id].n != key->n)
 			continue;
-		if (memcmp(arg_defs[id].key, key->p, key->n) == 0)
+		if (is_same(arg_defs[id].key, key->p, key->n))
 			return id;
 		if (strncasecmp(arg_defs[id].key, key->p, key->n) == 0)
 			loose = id;
 	}
 	return loose == ARG_EXTERNAL_ID || loose == ARG_INPUT_DIMS || loose == ARG_FORWARD_THREAD ||
-	       loose == ARG_CALL_STACK ? loose : ARG_UNKNOWN;
+	                       loose == ARG_CALL_STACK
+	               ? loose
+	               : ARG_UNKNOWN;
 }
 
 static void clear_args(struct parser *p)

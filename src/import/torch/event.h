@@ -9,8 +9,17 @@ enum field { F_PH, F_CAT, F_NAME, F_PID, F_TID, F_TS, F_DUR, F_ID, F_SCOPE, F_AR
 
 /* Readers of arguments; an argument that its event's reader does not use is kept or counted. */
 enum reader {
-	BY_OP = 1, BY_PYTHON = 2, BY_KERNEL = 4, BY_COPY = 8, BY_API = 16, BY_SYNC = 32, BY_EVENT = 64,
-	BY_MEMORY = 128, BY_RANGE = 256, BY_COLLECTIVE = 512, BY_NAME = 1024,
+	BY_OP = 1,
+	BY_PYTHON = 2,
+	BY_KERNEL = 4,
+	BY_COPY = 8,
+	BY_API = 16,
+	BY_SYNC = 32,
+	BY_EVENT = 64,
+	BY_MEMORY = 128,
+	BY_RANGE = 256,
+	BY_COLLECTIVE = 512,
+	BY_NAME = 1024,
 	BY_DEVICE = BY_KERNEL | BY_COPY | BY_SYNC | BY_EVENT,
 };
 
@@ -19,73 +28,73 @@ enum reader {
  * (blocks per SM, warps per SM, bandwidth) or that are always 0 (queued) are
  * understood and not stored.
  */
-#define ARGS(_)                                                                  \
-	_(EXTERNAL_ID, "External id", BY_OP | BY_KERNEL | BY_COPY | BY_API | BY_RANGE) \
-	_(RECORD_FUNCTION, "Record function id", BY_OP)                          \
-	_(SEQUENCE, "Sequence number", BY_OP)                                    \
-	_(FORWARD_THREAD, "Fwd thread id", BY_OP)                                \
-	_(EVENT_INDEX, "Ev Idx", BY_OP | BY_PYTHON | BY_MEMORY)                  \
-	_(INPUT_DIMS, "Input Dims", BY_OP)                                       \
-	_(INPUT_STRIDES, "Input Strides", BY_OP)                                 \
-	_(INPUT_TYPES, "Input type", BY_OP)                                      \
-	_(INPUT_VALUES, "Concrete Inputs", BY_OP)                                \
-	_(CALL_STACK, "Call stack", BY_OP)                                       \
-	_(MODULE, "Module Hierarchy", BY_OP)                                     \
-	_(FINISHED, "finished", BY_OP | BY_MEMORY)                               \
-	_(PYTHON_ID, "Python id", BY_PYTHON)                                     \
-	_(PYTHON_PARENT, "Python parent id", BY_PYTHON)                          \
-	_(PYTHON_MODULE, "Python module id", BY_PYTHON)                          \
-	_(QUEUED, "queued", BY_KERNEL)                                           \
-	_(DEVICE, "device", BY_DEVICE)                                           \
-	_(CONTEXT, "context", BY_DEVICE)                                         \
-	_(STREAM, "stream", BY_DEVICE)                                           \
-	_(CORRELATION, "correlation", BY_DEVICE | BY_API)                        \
-	_(REGISTERS, "registers per thread", BY_KERNEL)                          \
-	_(SHARED, "shared memory", BY_KERNEL)                                    \
-	_(BLOCKS_PER_SM, "blocks per SM", BY_KERNEL)                             \
-	_(WARPS_PER_SM, "warps per SM", BY_KERNEL)                               \
-	_(GRID, "grid", BY_KERNEL)                                               \
-	_(BLOCK, "block", BY_KERNEL)                                             \
-	_(OCCUPANCY, "est. achieved occupancy %", BY_KERNEL)                     \
-	_(GRAPH, "graph id", BY_KERNEL | BY_COPY)                                \
-	_(GRAPH_NODE, "graph node id", BY_KERNEL | BY_COPY)                      \
-	_(BYTES, "bytes", BY_COPY)                                               \
-	_(BANDWIDTH, "memory bandwidth (GB/s)", BY_COPY)                         \
-	_(FROM_DEVICE, "fromDevice", BY_COPY)                                    \
-	_(IN_DEVICE, "inDevice", BY_COPY)                                        \
-	_(TO_DEVICE, "toDevice", BY_COPY)                                        \
-	_(FROM_CONTEXT, "fromContext", BY_COPY)                                  \
-	_(IN_CONTEXT, "inContext", BY_COPY)                                      \
-	_(TO_CONTEXT, "toContext", BY_COPY)                                      \
-	_(CBID, "cbid", BY_API)                                                  \
-	_(SYNC_KIND, "cuda_sync_kind", BY_SYNC)                                  \
-	_(WAIT_STREAM, "wait_on_stream", BY_SYNC)                                \
-	_(WAIT_CORRELATION, "wait_on_cuda_event_record_corr_id", BY_SYNC)        \
-	_(WAIT_EVENT, "wait_on_cuda_event_id", BY_SYNC)                          \
-	_(EVENT, "event_id", BY_EVENT)                                           \
-	_(DEVICE_TYPE, "Device Type", BY_MEMORY)                                 \
-	_(DEVICE_ID, "Device Id", BY_MEMORY)                                     \
-	_(ADDRESS, "Addr", BY_MEMORY)                                            \
-	_(MEMORY_BYTES, "Bytes", BY_MEMORY)                                      \
-	_(TOTAL_ALLOCATED, "Total Allocated", BY_MEMORY)                         \
-	_(TOTAL_RESERVED, "Total Reserved", BY_MEMORY)                           \
-	_(COLLECTIVE, "Collective name", BY_COLLECTIVE)                          \
-	_(DTYPE, "dtype", BY_COLLECTIVE)                                         \
-	_(N_IN, "In msg nelems", BY_COLLECTIVE)                                  \
-	_(N_OUT, "Out msg nelems", BY_COLLECTIVE)                                \
-	_(GROUP_SIZE, "Group size", BY_COLLECTIVE)                               \
-	_(GROUP_NAME, "Process Group Name", BY_COLLECTIVE)                       \
-	_(GROUP_TEXT, "Process Group Description", BY_COLLECTIVE)                \
-	_(GROUP_RANKS, "Process Group Ranks", BY_COLLECTIVE)                     \
-	_(IN_SPLIT, "In split size", BY_COLLECTIVE)                              \
-	_(OUT_SPLIT, "Out split size", BY_COLLECTIVE)                            \
-	_(RANK, "Rank", BY_COLLECTIVE)                                           \
-	_(SRC_RANK, "Src Rank", BY_COLLECTIVE)                                   \
-	_(DST_RANK, "Dst Rank", BY_COLLECTIVE)                                   \
-	_(COLLECTIVE_SEQUENCE, "Seq", BY_COLLECTIVE)                             \
-	_(COMM, "Comms Id", BY_COLLECTIVE)                                       \
-	_(IS_ASYNC, "Is asynchronized op", BY_COLLECTIVE)                        \
-	_(LABELS, "labels", BY_NAME)                                             \
+#define ARGS(_)                                                                                                        \
+	_(EXTERNAL_ID, "External id", BY_OP | BY_KERNEL | BY_COPY | BY_API | BY_RANGE)                                 \
+	_(RECORD_FUNCTION, "Record function id", BY_OP)                                                                \
+	_(SEQUENCE, "Sequence number", BY_OP)                                                                          \
+	_(FORWARD_THREAD, "Fwd thread id", BY_OP)                                                                      \
+	_(EVENT_INDEX, "Ev Idx", BY_OP | BY_PYTHON | BY_MEMORY)                                                        \
+	_(INPUT_DIMS, "Input Dims", BY_OP)                                                                             \
+	_(INPUT_STRIDES, "Input Strides", BY_OP)                                                                       \
+	_(INPUT_TYPES, "Input type", BY_OP)                                                                            \
+	_(INPUT_VALUES, "Concrete Inputs", BY_OP)                                                                      \
+	_(CALL_STACK, "Call stack", BY_OP)                                                                             \
+	_(MODULE, "Module Hierarchy", BY_OP)                                                                           \
+	_(FINISHED, "finished", BY_OP | BY_MEMORY)                                                                     \
+	_(PYTHON_ID, "Python id", BY_PYTHON)                                                                           \
+	_(PYTHON_PARENT, "Python parent id", BY_PYTHON)                                                                \
+	_(PYTHON_MODULE, "Python module id", BY_PYTHON)                                                                \
+	_(QUEUED, "queued", BY_KERNEL)                                                                                 \
+	_(DEVICE, "device", BY_DEVICE)                                                                                 \
+	_(CONTEXT, "context", BY_DEVICE)                                                                               \
+	_(STREAM, "stream", BY_DEVICE)                                                                                 \
+	_(CORRELATION, "correlation", BY_DEVICE | BY_API)                                                              \
+	_(REGISTERS, "registers per thread", BY_KERNEL)                                                                \
+	_(SHARED, "shared memory", BY_KERNEL)                                                                          \
+	_(BLOCKS_PER_SM, "blocks per SM", BY_KERNEL)                                                                   \
+	_(WARPS_PER_SM, "warps per SM", BY_KERNEL)                                                                     \
+	_(GRID, "grid", BY_KERNEL)                                                                                     \
+	_(BLOCK, "block", BY_KERNEL)                                                                                   \
+	_(OCCUPANCY, "est. achieved occupancy %", BY_KERNEL)                                                           \
+	_(GRAPH, "graph id", BY_KERNEL | BY_COPY)                                                                      \
+	_(GRAPH_NODE, "graph node id", BY_KERNEL | BY_COPY)                                                            \
+	_(BYTES, "bytes", BY_COPY)                                                                                     \
+	_(BANDWIDTH, "memory bandwidth (GB/s)", BY_COPY)                                                               \
+	_(FROM_DEVICE, "fromDevice", BY_COPY)                                                                          \
+	_(IN_DEVICE, "inDevice", BY_COPY)                                                                              \
+	_(TO_DEVICE, "toDevice", BY_COPY)                                                                              \
+	_(FROM_CONTEXT, "fromContext", BY_COPY)                                                                        \
+	_(IN_CONTEXT, "inContext", BY_COPY)                                                                            \
+	_(TO_CONTEXT, "toContext", BY_COPY)                                                                            \
+	_(CBID, "cbid", BY_API)                                                                                        \
+	_(SYNC_KIND, "cuda_sync_kind", BY_SYNC)                                                                        \
+	_(WAIT_STREAM, "wait_on_stream", BY_SYNC)                                                                      \
+	_(WAIT_CORRELATION, "wait_on_cuda_event_record_corr_id", BY_SYNC)                                              \
+	_(WAIT_EVENT, "wait_on_cuda_event_id", BY_SYNC)                                                                \
+	_(EVENT, "event_id", BY_EVENT)                                                                                 \
+	_(DEVICE_TYPE, "Device Type", BY_MEMORY)                                                                       \
+	_(DEVICE_ID, "Device Id", BY_MEMORY)                                                                           \
+	_(ADDRESS, "Addr", BY_MEMORY)                                                                                  \
+	_(MEMORY_BYTES, "Bytes", BY_MEMORY)                                                                            \
+	_(TOTAL_ALLOCATED, "Total Allocated", BY_MEMORY)                                                               \
+	_(TOTAL_RESERVED, "Total Reserved", BY_MEMORY)                                                                 \
+	_(COLLECTIVE, "Collective name", BY_COLLECTIVE)                                                                \
+	_(DTYPE, "dtype", BY_COLLECTIVE)                                                                               \
+	_(N_IN, "In msg nelems", BY_COLLECTIVE)                                                                        \
+	_(N_OUT, "Out msg nelems", BY_COLLECTIVE)                                                                      \
+	_(GROUP_SIZE, "Group size", BY_COLLECTIVE)                                                                     \
+	_(GROUP_NAME, "Process Group Name", BY_COLLECTIVE)                                                             \
+	_(GROUP_TEXT, "Process Group Description", BY_COLLECTIVE)                                                      \
+	_(GROUP_RANKS, "Process Group Ranks", BY_COLLECTIVE)                                                           \
+	_(IN_SPLIT, "In split size", BY_COLLECTIVE)                                                                    \
+	_(OUT_SPLIT, "Out split size", BY_COLLECTIVE)                                                                  \
+	_(RANK, "Rank", BY_COLLECTIVE)                                                                                 \
+	_(SRC_RANK, "Src Rank", BY_COLLECTIVE)                                                                         \
+	_(DST_RANK, "Dst Rank", BY_COLLECTIVE)                                                                         \
+	_(COLLECTIVE_SEQUENCE, "Seq", BY_COLLECTIVE)                                                                   \
+	_(COMM, "Comms Id", BY_COLLECTIVE)                                                                             \
+	_(IS_ASYNC, "Is asynchronized op", BY_COLLECTIVE)                                                              \
+	_(LABELS, "labels", BY_NAME)                                                                                   \
 	_(NAME, "name", BY_NAME)
 
 enum arg_id {
@@ -93,7 +102,7 @@ enum arg_id {
 #define ID(id, key, by) ARG_##id,
 	ARGS(ID)
 #undef ID
-	N_ARGS
+		N_ARGS
 };
 
 struct arg {

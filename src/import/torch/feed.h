@@ -24,9 +24,9 @@ void feed_end(struct feed *f);
 
 /* How a value that is larger than a chunk was made smaller. */
 struct squeezed {
-	bool is_whole;      /* its end was found */
-	bool is_too_large;  /* it did not fit even so; out is of no use */
-	uint64_t n_cut;     /* bytes of texts that were left out */
+	bool is_whole;     /* its end was found */
+	bool is_too_large; /* it did not fit even so; out is of no use */
+	uint64_t n_cut;    /* bytes of texts that were left out */
 };
 
 /*

@@ -95,8 +95,8 @@ static enum parse read_string(struct cursor *c, struct json *out, bool is_key)
 		if (after >= c->end)
 			return PARSE_SHORT;
 		if (is_key ? *after == ':'
-			   : (*after == ',' || *after == '}' || *after == ']') &&
-				     (!c->careful || is_member_end(after, c->end)))
+		           : (*after == ',' || *after == '}' || *after == ']') &&
+		                     (!c->careful || is_member_end(after, c->end)))
 			break;
 		if (is_key && !c->careful)
 			return PARSE_BROKEN;
@@ -192,10 +192,20 @@ enum parse json_skip(struct cursor *c)
 	}
 }
 
-static bool is_literal(char c)
+/* The byte behind a number or a word: a space, comma, bracket, quote or colon. */
+static inline const char *find_literal_end(const char *p, const char *end)
 {
-	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '.' ||
-	       c == '-' || c == '+' || c == '_';
+	for (; p < end; p += 16) {
+		bytes16 x;
+		unsigned at;
+
+		memcpy(&x, p, sizeof(x));
+		at = first_of((bytes16)((x <= ' ') | (x == ',') | ((x | 0x20) == '}') | ((x | 0x20) == '{') |
+		                        (x == '"') | (x == ':')));
+		if (at < 16)
+			return p + at;
+	}
+	return p;
 }
 
 enum parse json_value(struct cursor *c, struct json *out)
@@ -212,9 +222,8 @@ enum parse json_value(struct cursor *c, struct json *out)
 			return result;
 		out->type = *start == '{' ? JSON_OBJECT : JSON_ARRAY;
 	} else {
-		while (c->p < c->end && is_literal(*c->p))
-			c->p++;
-		if (c->p == c->end)
+		c->p = find_literal_end(start, c->end);
+		if (c->p >= c->end)
 			return PARSE_SHORT;
 		if (c->p == start)
 			return PARSE_BROKEN;
@@ -293,13 +302,38 @@ static bool read_digits(const char *p, size_t n, struct digits *out)
 	return p == end;
 }
 
+/* What almost all times look like: digits, and up to three behind a point. */
+static bool read_micros(const char *p, size_t n, int64_t *out)
+{
+	const char *end = p + n;
+	uint64_t sum = 0, digit;
+	int n_after = 0;
+
+	if (n == 0 || n > 18 || *p == '.')
+		return false;
+	while (p < end && (digit = (uint64_t)(*p - '0')) <= 9) {
+		sum = sum * 10 + digit;
+		p++;
+	}
+	if (p < end && *p == '.')
+		for (p++; p < end && n_after < 3 && (digit = (uint64_t)(*p - '0')) <= 9; n_after++, p++)
+			sum = sum * 10 + digit;
+	if (p != end || sum > INT64_MAX / 1000)
+		return false;
+	for (; n_after < 3; n_after++)
+		sum *= 10;
+	*out = (int64_t)sum;
+	return true;
+}
+
 bool json_decimal(const struct json *value, int scale, int64_t *out)
 {
 	struct digits d;
 	bool half = false;
 
-	if ((value->type != JSON_LITERAL && value->type != JSON_STRING) ||
-	    !read_digits(value->p, value->n, &d))
+	if (scale == 3 && value->type == JSON_LITERAL && read_micros(value->p, value->n, out))
+		return true;
+	if ((value->type != JSON_LITERAL && value->type != JSON_STRING) || !read_digits(value->p, value->n, &d))
 		return false;
 	d.exponent += scale;
 	if (d.exponent < -20)
@@ -325,6 +359,8 @@ bool json_integer(const struct json *value, int64_t *out)
 	if ((value->type == JSON_LITERAL || value->type == JSON_STRING) && value->n > 0 && value->n <= 20) {
 		size_t i = 0;
 
+		for (; i < value->n && i < 18 && value->p[i] >= '0' && value->p[i] <= '9'; i++)
+			sum = sum * 10 + (uint64_t)(value->p[i] - '0');
 		for (; i < value->n && value->p[i] >= '0' && value->p[i] <= '9'; i++)
 			if (__builtin_mul_overflow(sum, (uint64_t)10, &sum) ||
 			    __builtin_add_overflow(sum, (uint64_t)(value->p[i] - '0'), &sum))
@@ -345,8 +381,7 @@ bool json_double(const struct json *value, double *out)
 {
 	char text[64], *end;
 
-	if ((value->type != JSON_LITERAL && value->type != JSON_STRING) || value->n == 0 ||
-	    value->n >= sizeof(text))
+	if ((value->type != JSON_LITERAL && value->type != JSON_STRING) || value->n == 0 || value->n >= sizeof(text))
 		return false;
 	memcpy(text, value->p, value->n);
 	text[value->n] = '\0';

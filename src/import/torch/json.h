@@ -11,6 +11,8 @@
  */
 #pragma once
 
+#include <string.h>
+
 #include "base/base.h"
 
 struct text;
@@ -39,7 +41,23 @@ struct cursor {
 
 static inline bool is_space(char c)
 {
-	return c == ' ' || c == '\n' || c == '\r' || c == '\t';
+	const uint64_t spaces = (uint64_t)1 << ' ' | 1 << '\n' | 1 << '\r' | 1 << '\t';
+
+	return (uint8_t)c <= ' ' && (spaces >> c & 1);
+}
+
+/* Equality of short texts, without a call. */
+static inline bool is_same(const char *a, const char *b, size_t n)
+{
+	uint64_t a8, b8, a8_end, b8_end;
+
+	if (n < 8 || n > 16)
+		return memcmp(a, b, n) == 0;
+	memcpy(&a8, a, 8);
+	memcpy(&b8, b, 8);
+	memcpy(&a8_end, a + n - 8, 8);
+	memcpy(&b8_end, b + n - 8, 8);
+	return a8 == b8 && a8_end == b8_end;
 }
 
 /* Go to the next byte that is no space; false at the end. */

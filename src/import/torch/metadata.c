@@ -21,13 +21,20 @@ static void read_devices(struct torch *t, const struct json *value)
 		size_t at, size;
 	} numbers[] = {
 #define NUMBER(key, column) { key, offsetof(struct device_row, column), sizeof(((struct device_row *)0)->column) }
-		NUMBER("id", ordinal), NUMBER("id", cuda_ordinal), NUMBER("totalGlobalMem", memory_bytes),
-		NUMBER("computeMajor", compute_major), NUMBER("computeMinor", compute_minor),
+		NUMBER("id", ordinal),
+		NUMBER("id", cuda_ordinal),
+		NUMBER("totalGlobalMem", memory_bytes),
+		NUMBER("computeMajor", compute_major),
+		NUMBER("computeMinor", compute_minor),
 		NUMBER("maxThreadsPerBlock", max_block_threads),
-		NUMBER("maxThreadsPerMultiprocessor", max_sm_threads), NUMBER("regsPerBlock", block_registers),
-		NUMBER("warpSize", warp_threads), NUMBER("sharedMemPerBlock", block_shared_bytes),
-		NUMBER("numSms", n_sms), NUMBER("maxComputeUnits", n_sms),
-		NUMBER("regsPerMultiprocessor", sm_registers), NUMBER("sharedMemPerBlockOptin", optin_shared_bytes),
+		NUMBER("maxThreadsPerMultiprocessor", max_sm_threads),
+		NUMBER("regsPerBlock", block_registers),
+		NUMBER("warpSize", warp_threads),
+		NUMBER("sharedMemPerBlock", block_shared_bytes),
+		NUMBER("numSms", n_sms),
+		NUMBER("maxComputeUnits", n_sms),
+		NUMBER("regsPerMultiprocessor", sm_registers),
+		NUMBER("sharedMemPerBlockOptin", optin_shared_bytes),
 		NUMBER("sharedMemPerMultiprocessor", sm_shared_bytes),
 		NUMBER("maxSharedMemoryPerMultiProcessor", sm_shared_bytes),
 #undef NUMBER
@@ -160,7 +167,7 @@ void torch_metadata(struct torch *t, const struct json *key, const struct json *
 static void set_states(struct torch *t)
 {
 	static const size_t inputs[] = { COL_op_input_dims, COL_op_input_types, COL_op_input_strides,
-					 COL_op_input_values };
+		                         COL_op_input_values };
 	static const enum table_id device_tables[] = { TABLE_kernel, TABLE_memcpy, TABLE_memset, TABLE_api };
 
 	if (!t->is_kineto)
@@ -171,7 +178,7 @@ static void set_states(struct torch *t)
 	builder_set_state(t->b, TABLE_sync, STATE_NOT_RECORDED);
 	for (size_t i = 0; i < ARRAY_LEN(inputs); i++)
 		builder_set_column_state(t->b, TABLE_op, inputs[i],
-					 t->has_shapes ? STATE_RECORDED : STATE_NOT_RECORDED);
+		                         t->has_shapes ? STATE_RECORDED : STATE_NOT_RECORDED);
 	for (size_t i = 0; i < ARRAY_LEN(device_tables); i++)
 		builder_set_state(t->b, device_tables[i], t->has_cuda ? STATE_RECORDED : STATE_NOT_RECORDED);
 }

@@ -19,7 +19,7 @@ struct context {
 void *row_add(struct chunk *c, uint32_t what, const void *body, size_t n);
 
 /* A row to fill, valid until the next record. */
-#define NEW_ROW(p, table) \
+#define NEW_ROW(p, table)                                                                                              \
 	((struct table##_row *)row_add((p)->c, TABLE_##table, &row_null_##table, sizeof(struct table##_row)))
 
 /* A text as a word of the chunk; NULL for none. */

@@ -77,9 +77,14 @@ static uint8_t memory_kind(const char *p, size_t n)
 		const char *name;
 		enum memory_kind kind;
 	} kinds[] = {
-		{ "Device Static", MEMORY_DEVICE_STATIC }, { "Managed Static", MEMORY_MANAGED_STATIC },
-		{ "Pageable", MEMORY_PAGEABLE }, { "Pinned", MEMORY_PINNED }, { "Device", MEMORY_DEVICE },
-		{ "Array", MEMORY_ARRAY }, { "Managed", MEMORY_MANAGED }, { "Unknown", MEMORY_UNKNOWN },
+		{ "Device Static", MEMORY_DEVICE_STATIC },
+		{ "Managed Static", MEMORY_MANAGED_STATIC },
+		{ "Pageable", MEMORY_PAGEABLE },
+		{ "Pinned", MEMORY_PINNED },
+		{ "Device", MEMORY_DEVICE },
+		{ "Array", MEMORY_ARRAY },
+		{ "Managed", MEMORY_MANAGED },
+		{ "Unknown", MEMORY_UNKNOWN },
 	};
 
 	while (n > 0 && *p == ' ') {
@@ -98,10 +103,11 @@ static void read_copy_name(const struct json *name, struct memcpy_row *row)
 		const char *name;
 		enum memcpy_kind kind;
 	} kinds[] = {
-		{ "HtoD", MEMCPY_HTOD }, { "DtoH", MEMCPY_DTOH }, { "DtoD", MEMCPY_DTOD }, { "HtoH", MEMCPY_HTOH },
-		{ "PtoP", MEMCPY_PTOP }, { "HtoA", MEMCPY_HTOA }, { "AtoH", MEMCPY_ATOH }, { "AtoA", MEMCPY_ATOA },
-		{ "AtoD", MEMCPY_ATOD }, { "DtoA", MEMCPY_DTOA }, { "HostToDevice", MEMCPY_HTOD },
-		{ "DeviceToHost", MEMCPY_DTOH }, { "DeviceToDevice", MEMCPY_DTOD },
+		{ "HtoD", MEMCPY_HTOD },           { "DtoH", MEMCPY_DTOH },         { "DtoD", MEMCPY_DTOD },
+		{ "HtoH", MEMCPY_HTOH },           { "PtoP", MEMCPY_PTOP },         { "HtoA", MEMCPY_HTOA },
+		{ "AtoH", MEMCPY_ATOH },           { "AtoA", MEMCPY_ATOA },         { "AtoD", MEMCPY_ATOD },
+		{ "DtoA", MEMCPY_DTOA },           { "HostToDevice", MEMCPY_HTOD }, { "DeviceToHost", MEMCPY_DTOH },
+		{ "DeviceToDevice", MEMCPY_DTOD },
 	};
 	const char *open, *arrow, *end = name->p + name->n;
 
@@ -169,8 +175,10 @@ void row_read_memset(struct parser *p, const struct context *x)
 void row_read_sync(struct parser *p, const struct context *x)
 {
 	static const char *const kinds[] = {
-		[SYNC_UNKNOWN] = "Unknown Sync", [SYNC_EVENT] = "Event Sync",
-		[SYNC_STREAM_WAIT_EVENT] = "Stream Wait Event", [SYNC_STREAM] = "Stream Sync",
+		[SYNC_UNKNOWN] = "Unknown Sync",
+		[SYNC_EVENT] = "Event Sync",
+		[SYNC_STREAM_WAIT_EVENT] = "Stream Wait Event",
+		[SYNC_STREAM] = "Stream Sync",
 		[SYNC_CONTEXT] = "Context Sync",
 	};
 	struct sync_row *row = NEW_ROW(p, sync);

@@ -155,8 +155,11 @@ void row_read_counter(struct parser *p, const struct context *x)
 
 	for (size_t i = 0; i < p->n_args; i++) {
 		struct counter_record record = {
-			.time_ns = x->start_ns, .track = track, .name = row_word(p, &p->fields[F_NAME]),
-			.series = row_word(p, &p->args[i].key), .element = p->c->n_elements,
+			.time_ns = x->start_ns,
+			.track = track,
+			.name = row_word(p, &p->fields[F_NAME]),
+			.series = row_word(p, &p->args[i].key),
+			.element = p->c->n_elements,
 		};
 
 		if (!json_double(&p->args[i].value, &record.value)) {

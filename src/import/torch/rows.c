@@ -57,8 +57,8 @@ static void keep_name(struct parser *p)
 		const char *name;
 		int naming;
 	} names[] = {
-		{ "process_name", NAME_PROCESS }, { "process_labels", LABEL_PROCESS },
-		{ "thread_name", NAME_THREAD }, { "process_sort_index", -1 }, { "thread_sort_index", -1 },
+		{ "process_name", NAME_PROCESS }, { "process_labels", LABEL_PROCESS }, { "thread_name", NAME_THREAD },
+		{ "process_sort_index", -1 },     { "thread_sort_index", -1 },
 	};
 	const struct json *name = &p->fields[F_NAME];
 	uint32_t category = row_category_of(p, FORM_METADATA, row_word(p, name));
@@ -111,13 +111,14 @@ static uint32_t plain_category(struct parser *p, enum form form, const char *oth
 {
 	const struct json *cat = &p->fields[F_CAT];
 
-	return row_category_of(p, form, cat->type == JSON_STRING && cat->n ? row_word(p, cat) : row_fixed_word(p, otherwise));
+	return row_category_of(p, form,
+	                       cat->type == JSON_STRING && cat->n ? row_word(p, cat) : row_fixed_word(p, otherwise));
 }
 
 static void keep_phase(struct parser *p, char phase)
 {
 	const struct json *cat = &p->fields[F_CAT];
-	void (*read)(struct parser *p, const struct context *x) = NULL;
+	void (*read)(struct parser * p, const struct context *x) = NULL;
 	struct context x = { .variant = 0 };
 	enum form form = FORM_PLAIN;
 
@@ -131,24 +132,50 @@ static void keep_phase(struct parser *p, char phase)
 			def->read(p, &x);
 		return;
 	}
-	case 's': case 't': case 'f':
-		row_count(p, plain_category(p, FORM_FLOW, "without category"), COUNT_USED);
-		return;
-	case 'i': case 'I': case 'R': read = row_read_mark; break;
-	case 'n': case 'T': read = row_read_mark; form = FORM_ASYNC; break;
+	case 's':
+	case 't':
+	case 'f': row_count(p, plain_category(p, FORM_FLOW, "without category"), COUNT_USED); return;
+	case 'i':
+	case 'I':
+	case 'R': read = row_read_mark; break;
+	case 'n':
+	case 'T':
+		read = row_read_mark;
+		form = FORM_ASYNC;
+		break;
 	case 'C': read = row_read_counter; break;
-	case 'B': read = row_read_open; form = FORM_BEGIN_END; x.variant = RECORD_BEGIN; break;
-	case 'E': read = row_read_open; form = FORM_BEGIN_END; x.variant = RECORD_END; break;
-	case 'b': case 'S': read = row_read_open; form = FORM_ASYNC; x.variant = RECORD_ASYNC_BEGIN; break;
-	case 'e': case 'F': read = row_read_open; form = FORM_ASYNC; x.variant = RECORD_ASYNC_END; break;
+	case 'B':
+		read = row_read_open;
+		form = FORM_BEGIN_END;
+		x.variant = RECORD_BEGIN;
+		break;
+	case 'E':
+		read = row_read_open;
+		form = FORM_BEGIN_END;
+		x.variant = RECORD_END;
+		break;
+	case 'b':
+	case 'S':
+		read = row_read_open;
+		form = FORM_ASYNC;
+		x.variant = RECORD_ASYNC_BEGIN;
+		break;
+	case 'e':
+	case 'F':
+		read = row_read_open;
+		form = FORM_ASYNC;
+		x.variant = RECORD_ASYNC_END;
+		break;
 	default: break;
 	}
 	if (!read) {
 		row_count(p, row_category_of(p, FORM_PHASE, row_word(p, &p->fields[F_PH])), COUNT_UNKNOWN);
 		return;
 	}
-	x.category = plain_category(p, form, phase == 'C' ? "counter" : form == FORM_PLAIN ? "instant" :
-							     "without category");
+	x.category = plain_category(p, form,
+	                            phase == 'C'         ? "counter"
+	                            : form == FORM_PLAIN ? "instant"
+	                                                 : "without category");
 	if (read_times(p, &x, false))
 		read(p, &x);
 }
@@ -170,6 +197,5 @@ void event_keep(struct parser *p)
 		row_lose(p, "no_phase", category, UINT32_MAX, 1);
 	}
 	if (p->at.n_repairs > 0)
-		row_lose(p, "repaired", plain_category(p, FORM_PLAIN, "without category"), UINT32_MAX,
-		     p->at.n_repairs);
+		row_lose(p, "repaired", plain_category(p, FORM_PLAIN, "without category"), UINT32_MAX, p->at.n_repairs);
 }

@@ -6,6 +6,7 @@
 #include <xxhash.h>
 
 #include "base/arena.h"
+#include "import/torch/json.h"
 
 enum { FIRST_SLOTS = 256 };
 
@@ -93,8 +94,7 @@ uint32_t words_add(struct words *w, const char *p, size_t n, bool escaped)
 	for (at = hash & (w->n_slots - 1); w->slots[at]; at = (at + 1) & (w->n_slots - 1)) {
 		const struct word *word = &w->at[w->slots[at] - 1];
 
-		if (word->hash == hash && word->n == n && word->escaped == escaped &&
-		    memcmp(word->p, p, n) == 0)
+		if (word->hash == hash && word->n == n && word->escaped == escaped && is_same(word->p, p, n))
 			return w->slots[at] - 1;
 	}
 	if (w->n == w->room) {

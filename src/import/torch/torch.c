@@ -19,8 +19,10 @@
 
 /* Keys that tell a trace from other JSON. */
 static const char *const signs[] = {
-	"\"traceEvents\"", "\"ph\"", "\"schemaVersion\"", "\"deviceProperties\"", "\"displayTimeUnit\"",
-	"\"baseTimeNanoseconds\"", "\"distributedInfo\"",
+	"\"traceEvents\"",     "\"ph\"",
+	"\"schemaVersion\"",   "\"deviceProperties\"",
+	"\"displayTimeUnit\"", "\"baseTimeNanoseconds\"",
+	"\"distributedInfo\"",
 };
 
 static bool sniff(struct span head)
@@ -49,8 +51,13 @@ static void begin(struct torch *t, struct source *source, struct builder *b)
 		.asyncs = { .key_size = sizeof(struct async_key), .size = sizeof(struct async_state) },
 		.books = { .key_size = sizeof(struct books_key), .size = sizeof(struct books) },
 		.overhead_thread = NULL_ref,
-		.first_ns = NULL_i64, .span_start_ns = NULL_i64, .span_end_ns = NULL_i64,
-		.rank = NULL_i32, .world = NULL_i32, .host = NULL_str, .schema = NULL_str,
+		.first_ns = NULL_i64,
+		.span_start_ns = NULL_i64,
+		.span_end_ns = NULL_i64,
+		.rank = NULL_i32,
+		.world = NULL_i32,
+		.host = NULL_str,
+		.schema = NULL_str,
 	};
 	row.name = builder_text(b, source_name(source));
 	row.format = builder_text(b, "torch-json");
@@ -107,9 +114,9 @@ static bool read(struct source *source, struct builder *b, struct err *err)
 }
 
 const struct importer importer_torch = {
-	.name    = "torch-json",
+	.name = "torch-json",
 	.summary = "PyTorch Profiler or Chrome trace, .json or .json.gz",
-	.suffix  = ".json",
-	.sniff   = sniff,
-	.read    = read,
+	.suffix = ".json",
+	.sniff = sniff,
+	.read = read,
 };

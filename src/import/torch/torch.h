@@ -69,8 +69,8 @@ struct torch {
 	struct set processes, tracks, asyncs, books;
 	struct open_span *opens;
 	size_t n_opens, opens_room;
-	uint32_t free_open;   /* place + 1 of an unused one; they are chained by below */
-	ref overhead_thread;  /* where the profiler's own work is, or NULL */
+	uint32_t free_open;  /* place + 1 of an unused one; they are chained by below */
+	ref overhead_thread; /* where the profiler's own work is, or NULL */
 	size_t first_rows[N_TABLES];
 
 	uint64_t n_elements;

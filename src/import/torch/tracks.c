@@ -64,7 +64,7 @@ ref torch_use_process(struct torch *t, uint32_t i)
 	if (!p->is_used) {
 		p->is_used = true;
 		p->row = p->key.is_text ? builder_named_process(t->b, (str_id)p->key.pid)
-					: builder_process(t->b, p->key.pid, NULL_i64);
+		                        : builder_process(t->b, p->key.pid, NULL_i64);
 	}
 	return p->row;
 }
@@ -115,7 +115,7 @@ static ref use_thread(struct torch *t, uint32_t i)
 	track->is_used = true;
 	track->process = process;
 	track->row = track->key.is_tid_text ? builder_named_thread(t->b, row, (str_id)track->key.tid)
-					    : builder_thread(t->b, row, track->key.tid);
+	                                    : builder_thread(t->b, row, track->key.tid);
 	return track->row;
 }
 
@@ -183,8 +183,8 @@ static ref main_process(struct torch *t)
 	for (uint32_t i = 0; i < t->processes.n; i++) {
 		const struct process_state *p = process_at(t, i);
 
-		if (p->is_used && (!best || p->n_calls > best->n_calls ||
-				   (p->n_calls == best->n_calls && p->n_rows > best->n_rows)))
+		if (p->is_used &&
+		    (!best || p->n_calls > best->n_calls || (p->n_calls == best->n_calls && p->n_rows > best->n_rows)))
 			best = p;
 	}
 	return best ? best->row : builder_process(t->b, NULL_i64, NULL_i64);
@@ -225,10 +225,9 @@ static void add_vote(struct set *votes, const struct set *callers, ref stream, u
 	}
 }
 
-#define VOTE(t, votes, callers, table)                                                             \
-	for (ref i = (ref)(t)->first_rows[TABLE_##table]; i < builder_rows((t)->b, TABLE_##table); i++) \
-		add_vote((votes), (callers), BUILDER_AT((t)->b, table, track, i),                  \
-			 BUILDER_AT((t)->b, table, correlation, i))
+#define VOTE(t, votes, callers, table)                                                                                 \
+	for (ref i = (ref)(t)->first_rows[TABLE_##table]; i < builder_rows((t)->b, TABLE_##table); i++)                \
+	add_vote((votes), (callers), BUILDER_AT((t)->b, table, track, i), BUILDER_AT((t)->b, table, correlation, i))
 
 static void vote_for_processes(struct torch *t)
 {
@@ -317,7 +316,7 @@ static void name_processes(struct torch *t)
 			BUILDER_AT(t->b, process, name, p->row) = p->name;
 		if (p->has_label && strcmp(builder_get_text(t->b, p->label), "CPU") != 0)
 			builder_fact(t->b, "process_labels", builder_get_text(t->b, p->has_name ? p->name : 0),
-				     builder_get_text(t->b, p->label));
+			             builder_get_text(t->b, p->label));
 	}
 }
 
