@@ -347,15 +347,20 @@ bool trace_need(struct trace *trace, const struct need *needs, size_t n, struct 
 	return done;
 }
 
-/* Every column of a table but those that cannot be read. */
+/* Every column of a table but those that cannot be read. No loss is silent, not when quiet is asked for. */
 static void load_whole(struct trace *trace, enum table_id t, const struct ui *ui)
 {
 	const struct table_def *def = &table_defs[t];
+	struct ui loud = { 0 };
 	struct err err;
 
+	if (ui) {
+		loud = *ui;
+		loud.quiet = false;
+	}
 	for (size_t c = 0; c < def->n_columns && !trace->file->table_cause[t]; c++)
 		if (def->columns[c].stored && !load_column(trace, t, c, &err))
-			ui_note(ui, "%s", err.text);
+			ui_note(&loud, "%s", err.text);
 }
 
 bool trace_need_table(struct trace *trace, enum table_id t, const struct ui *ui)
