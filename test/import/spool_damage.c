@@ -41,7 +41,7 @@ TEST(import_spool_damage, reads_what_cupti_still_had_when_the_process_was_killed
 	spool_put_call(f, 51, 1200, 50, 1);
 	spool_put_call(f, 52, 1300, 50, 1);
 	spool_put_kernel(f, 50, 1500, 100, 9, 3);
-	spool_head_of(f)->n_launches = 5;
+	spool_head_of(f)->n_launches = 7;
 	spool_head_of(f)->n_kernels = 1;
 	spool_lend(f);
 	put_raw_kernel(f, 50, 1500, 1600); /* taken over before the kill */

@@ -160,7 +160,8 @@ static void tell_cost(struct target *t)
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(scopes); i++) {
-		const uint64_t calls = t->head.cost_calls[i], sampled = t->head.cost_sampled[i], ns = t->head.cost_ns[i];
+		const uint64_t calls = t->head.cost_calls[i], sampled = t->head.cost_sampled[i];
+		const uint64_t ns = t->head.cost_ns[i];
 
 		if (calls == 0)
 			continue;
@@ -175,10 +176,11 @@ static void tell_cost(struct target *t)
 /* Arguments as one line; they are parted by NULs and end with the first empty one. */
 static void tell_command(struct target *t)
 {
+	const char *const end = t->head.command + sizeof(t->head.command) - 1;
 	char line[sizeof(t->head.command) + 1];
 	size_t n = 0;
 
-	for (const char *p = t->head.command; p < t->head.command + sizeof(t->head.command) - 1 && *p; p += strlen(p) + 1)
+	for (const char *p = t->head.command; p < end && *p; p += strlen(p) + 1)
 		n += (size_t)snprintf(line + n, sizeof(line) - n, "%s%s", n ? " " : "", p);
 	if (n)
 		spool_fact(t, "process", "command", "%s", line);

@@ -101,20 +101,62 @@ static uint64_t key_of(uint32_t kind, uint32_t correlation, uint64_t start_ns, u
 static uint64_t raw_key(const struct raw *raw)
 {
 	switch (raw_kind_at(raw->bytes)) {
-	case CUPTI_CONCURRENT_KERNEL: { RAW(cupti_kernel, k); return key_of(SPOOL_KERNEL, k.correlation, k.start, k.graph_node); }
-	case CUPTI_MEMCPY: { RAW(cupti_memcpy, m); return key_of(SPOOL_MEMCPY, m.correlation, m.start, m.graph_node); }
-	case CUPTI_MEMCPY2: { RAW(cupti_memcpy_peer, m); return key_of(SPOOL_MEMCPY, m.correlation, m.start, m.graph_node); }
-	case CUPTI_MEMSET: { RAW(cupti_memset, m); return key_of(SPOOL_MEMSET, m.correlation, m.start, m.graph_node); }
-	case CUPTI_SYNCHRONIZATION: { RAW(cupti_sync, s); return key_of(SPOOL_SYNC, s.correlation, s.start, s.type); }
-	case CUPTI_CUDA_EVENT: { RAW(cupti_event, e); return key_of(SPOOL_EVENT, e.correlation, e.event, e.event_sync); }
-	case CUPTI_GRAPH_TRACE: { RAW(cupti_graph_run, g); return key_of(SPOOL_GRAPH_RUN, g.correlation, g.start, g.graph); }
-	case CUPTI_OVERHEAD: { RAW(cupti_overhead, o); return key_of(SPOOL_OVERHEAD, o.overhead, o.start, o.end); }
-	case CUPTI_MEMORY2: { RAW(cupti_memory, a); return key_of(SPOOL_ALLOCATION, a.correlation, a.time, a.address); }
-	case CUPTI_MEMORY_POOL: { RAW(cupti_pool, p); return key_of(SPOOL_POOL, p.correlation, p.time, p.address); }
-	case CUPTI_UNIFIED_MEMORY: { RAW(cupti_unified_memory, u); return key_of(SPOOL_MIGRATION, u.counter, u.start, u.address); }
-	case CUPTI_ENVIRONMENT: { RAW(cupti_environment, e); return key_of(SPOOL_ENVIRONMENT_VALUE, e.environment, e.time, e.device); }
-	case CUPTI_DEVICE: { RAW(cupti_device, d); return key_of(SPOOL_DEVICE, d.id, 0, 0); }
-	case CUPTI_STREAM: { RAW(cupti_stream, s); return key_of(SPOOL_STREAM, s.id, 0, s.context); }
+	case CUPTI_CONCURRENT_KERNEL: {
+		RAW(cupti_kernel, k);
+		return key_of(SPOOL_KERNEL, k.correlation, k.start, k.graph_node);
+	}
+	case CUPTI_MEMCPY: {
+		RAW(cupti_memcpy, m);
+		return key_of(SPOOL_MEMCPY, m.correlation, m.start, m.graph_node);
+	}
+	case CUPTI_MEMCPY2: {
+		RAW(cupti_memcpy_peer, m);
+		return key_of(SPOOL_MEMCPY, m.correlation, m.start, m.graph_node);
+	}
+	case CUPTI_MEMSET: {
+		RAW(cupti_memset, m);
+		return key_of(SPOOL_MEMSET, m.correlation, m.start, m.graph_node);
+	}
+	case CUPTI_SYNCHRONIZATION: {
+		RAW(cupti_sync, s);
+		return key_of(SPOOL_SYNC, s.correlation, s.start, s.type);
+	}
+	case CUPTI_CUDA_EVENT: {
+		RAW(cupti_event, e);
+		return key_of(SPOOL_EVENT, e.correlation, e.event, e.event_sync);
+	}
+	case CUPTI_GRAPH_TRACE: {
+		RAW(cupti_graph_run, g);
+		return key_of(SPOOL_GRAPH_RUN, g.correlation, g.start, g.graph);
+	}
+	case CUPTI_OVERHEAD: {
+		RAW(cupti_overhead, o);
+		return key_of(SPOOL_OVERHEAD, o.overhead, o.start, o.end);
+	}
+	case CUPTI_MEMORY2: {
+		RAW(cupti_memory, a);
+		return key_of(SPOOL_ALLOCATION, a.correlation, a.time, a.address);
+	}
+	case CUPTI_MEMORY_POOL: {
+		RAW(cupti_pool, p);
+		return key_of(SPOOL_POOL, p.correlation, p.time, p.address);
+	}
+	case CUPTI_UNIFIED_MEMORY: {
+		RAW(cupti_unified_memory, u);
+		return key_of(SPOOL_MIGRATION, u.counter, u.start, u.address);
+	}
+	case CUPTI_ENVIRONMENT: {
+		RAW(cupti_environment, e);
+		return key_of(SPOOL_ENVIRONMENT_VALUE, e.environment, e.time, e.device);
+	}
+	case CUPTI_DEVICE: {
+		RAW(cupti_device, d);
+		return key_of(SPOOL_DEVICE, d.id, 0, 0);
+	}
+	case CUPTI_STREAM: {
+		RAW(cupti_stream, s);
+		return key_of(SPOOL_STREAM, s.id, 0, s.context);
+	}
 	default: return 0;
 	}
 }
@@ -159,12 +201,14 @@ static bool next_record(struct target *t, const char *body, size_t n, size_t *at
 			return false;
 		if (size == 0) {
 			if (counts)
-				builder_lose(t->b, "unknown", books, 1, "the rest of a buffer of CUPTI is not understood");
+				builder_lose(t->b, "unknown", books, 1,
+					     "the rest of a buffer of CUPTI is not understood");
 			return false;
 		}
 		*at += size;
 		if (kind & CUPTI_IN_FLIGHT) {
 			if (counts) {
+				t->n_lent_kernels += raw_kind_at(p) == CUPTI_CONCURRENT_KERNEL;
 				builder_lose(t->b, "in_flight", books, 1, "CUPTI had not finished it");
 				builder_count(t->b, books, COUNT_LOST, 1);
 			}
@@ -226,11 +270,20 @@ str_id spool_lent_symbol(struct target *t, uint32_t correlation, uint64_t node)
 	return NULL_str;
 }
 
+/* A kernel that a call of its own launched, as the head counts them. */
+static bool is_launched_kernel(const struct raw *raw)
+{
+	RAW(cupti_kernel, k);
+
+	return raw_kind_at(raw->bytes) == CUPTI_CONCURRENT_KERNEL && k.graph_node == 0;
+}
+
 static void read_place(struct target *t, const struct lent_place *place)
 {
 	const uint64_t start = (uint64_t)place->number * SPOOL_SEGMENT;
 	const size_t got = spool_read_at(t, t->r->buffer, SPOOL_SEGMENT, start);
 	struct spool_segment head;
+	const char *body;
 	struct raw raw;
 	size_t at = 0;
 
@@ -239,9 +292,11 @@ static void read_place(struct target *t, const struct lent_place *place)
 	memcpy(&head, t->r->buffer, sizeof(head));
 	if (head.kind != SPOOL_SEGMENT_CUPTI || head.lent != SPOOL_LENT)
 		return; /* taken over since; it will be read where it is now */
-	for (uint32_t i = 0; next_record(t, t->r->buffer + sizeof(head), got - sizeof(head), &at, &raw, true); i++) {
+	body = t->r->buffer + sizeof(head);
+	for (uint32_t i = 0; next_record(t, body, got - sizeof(head), &at, &raw, true); i++) {
 		const bool is_taken = i < place->n && t->lent_taken[place->first + i];
 
+		t->n_lent_kernels += !is_taken && is_launched_kernel(&raw);
 		builder_count(t->b, books, is_taken ? COUNT_USED : spool_lent_row(t, &raw), 1);
 	}
 }

@@ -31,7 +31,6 @@ static enum count add_kernel(struct target *t, const struct raw *raw)
 	memcpy(shape.grid, k.grid, sizeof(shape.grid));
 	memcpy(shape.block, k.block, sizeof(shape.block));
 	memcpy(shape.cluster, k.cluster, sizeof(shape.cluster));
-	t->n_lent_kernels += k.graph_node == 0;
 	return spool_add_kernel(t, &kernel, spool_track(t, k.device, k.context, k.stream),
 				spool_shape_row(t, &shape, spool_lent_symbol(t, k.correlation, k.graph_node)), k.graph_node, k.graph);
 }

@@ -71,6 +71,7 @@ struct reader {
 	int64_t begun_utc_ns;         /* at begun_ns */
 	struct spool_span_of_time *windows;
 	size_t n_windows, windows_room;
+	size_t first_api, first_kernel, first_nvtx; /* rows before those of the source */
 	struct spool_map short_names; /* of a mangled name */
 	uint64_t bytes, done, total;  /* stored; segments read and to read */
 	_Alignas(16) char buffer[SPOOL_SEGMENT];
@@ -177,7 +178,7 @@ struct target {
 	uint8_t *lent_taken;          /* by number of the record: also in the records */
 	size_t lent_taken_room;
 	struct spool_map lent_keys, lent_symbols, lent_nodes;
-	uint64_t n_lent_kernels;
+	uint64_t n_lent_kernels;      /* of calls, also those that were lost: each is told once */
 
 	uint64_t n_captured, n_failed_launches;
 };

@@ -144,18 +144,42 @@ static int64_t find_zero(const struct reader *r)
 	return zero_ns == NULL_i64 ? 0 : zero_ns;
 }
 
+/* The last moment of which there is a row: a process that was killed tells no other. */
+static int64_t last_row_ns(const struct reader *r)
+{
+	int64_t last_ns = NULL_i64;
+
+	for (size_t i = r->first_api; i < builder_rows(r->b, TABLE_api); i++)
+		if (BUILDER_AT(r->b, api, end_ns, (ref)i) > last_ns)
+			last_ns = BUILDER_AT(r->b, api, end_ns, (ref)i);
+	for (size_t i = r->first_kernel; i < builder_rows(r->b, TABLE_kernel); i++)
+		if (BUILDER_AT(r->b, kernel, end_ns, (ref)i) > last_ns)
+			last_ns = BUILDER_AT(r->b, kernel, end_ns, (ref)i);
+	for (size_t i = r->first_nvtx; i < builder_rows(r->b, TABLE_nvtx); i++)
+		if (BUILDER_AT(r->b, nvtx, start_ns, (ref)i) > last_ns)
+			last_ns = BUILDER_AT(r->b, nvtx, start_ns, (ref)i);
+	return last_ns;
+}
+
+/* A window that was not closed lasts as long as its process is known to have lived. */
 static int64_t find_end(const struct reader *r)
 {
 	int64_t end_ns = NULL_i64;
+	bool is_open = r->n_windows == 0;
 
 	for (size_t i = 0; i < r->n_windows; i++) {
 		const struct spool_span_of_time *w = &r->windows[i];
 		const int64_t end = w->end_ns != NULL_i64 ? w->end_ns : w->alive_ns;
 
-		if (end != NULL_i64 && (end_ns == NULL_i64 || end > end_ns))
+		is_open |= w->end_ns == NULL_i64;
+		if (end > end_ns)
 			end_ns = end;
 	}
-	return r->n_windows ? end_ns : r->alive_ns;
+	if (r->n_windows == 0)
+		end_ns = r->alive_ns;
+	if (is_open && last_row_ns(r) > end_ns)
+		end_ns = last_row_ns(r);
+	return end_ns;
 }
 
 static void tell_windows(struct reader *r, int64_t zero_ns)
@@ -232,7 +256,7 @@ static void begin_source(struct reader *r, const char *name)
 	builder_begin_source(r->b, &row);
 }
 
-static void finish(struct reader *r, size_t first_nvtx)
+static void finish(struct reader *r)
 {
 	const int64_t zero_ns = find_zero(r), end_ns = find_end(r);
 	const ref source = builder_source(r->b);
@@ -245,7 +269,7 @@ static void finish(struct reader *r, size_t first_nvtx)
 	tell_windows(r, zero_ns);
 	keep_utc(r, zero_ns);
 	keep_states(r);
-	spool_number_nvtx(r->b, first_nvtx);
+	spool_number_nvtx(r->b, r->first_nvtx);
 	builder_end_source(r->b, zero_ns);
 }
 
@@ -255,7 +279,6 @@ static bool read(struct source *source, struct builder *b, struct err *err)
 	const bool is_folder = is_control(source_peek(source));
 	struct paths paths = { 0 };
 	struct reader *r;
-	size_t first_nvtx;
 
 	if (source_is_compressed(source))
 		return fail(err, "%s: a compressed spool (decompress it first)", path);
@@ -268,7 +291,9 @@ static bool read(struct source *source, struct builder *b, struct err *err)
 	folder = part_before(&r->arena, path);
 	slash = strrchr(folder, '/');
 	begin_source(r, !is_folder ? source_name(source) : slash && slash[1] ? slash + 1 : folder);
-	first_nvtx = builder_rows(b, TABLE_nvtx);
+	r->first_api = builder_rows(b, TABLE_api);
+	r->first_kernel = builder_rows(b, TABLE_kernel);
+	r->first_nvtx = builder_rows(b, TABLE_nvtx);
 	read_control(r, arena_print(&r->arena, "%s/control", folder));
 	if (is_folder) {
 		spool_read_facts(r, arena_print(&r->arena, "%s/facts", folder));
@@ -278,7 +303,7 @@ static bool read(struct source *source, struct builder *b, struct err *err)
 		spool_read_target(r, paths.at[i]);
 	if (!is_folder)
 		spool_read_target(r, path);
-	finish(r, first_nvtx);
+	finish(r);
 	spool_map_end(&r->short_names);
 	block_end(r->windows);
 	block_end(paths.at);
