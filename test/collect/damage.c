@@ -196,6 +196,21 @@ TEST(collect_damage, leaves_the_buffers_to_a_profiler_of_the_program)
 	EXPECT(capture_count(&c, SPOOL_KERNEL) <= 73);
 }
 
+TEST(collect_damage, keeps_the_buffers_from_a_profiler_of_the_program_when_asked)
+{
+	struct capture c;
+	char preload[700];
+
+	capture_begin(&c);
+	c.control.kinds |= SPOOL_OWN_CUPTI;
+	snprintf(preload, sizeof(preload), "LD_PRELOAD=%s", capture_built("src/collect/libfathom-collect.so"));
+	c.variables[0] = preload;
+	capture_run(&c, "init launch:23 sync profiler launch:50 sync print:done");
+	EXPECT_EQ_TEXT(c.output, "done\n");
+	EXPECT_EQ_INT(c.processes[0].head->n_other_tool, 1);
+	EXPECT_EQ_INT(capture_count(&c, SPOOL_KERNEL), 73);
+}
+
 TEST(collect_damage, counts_what_finds_no_room_below_the_limit)
 {
 	static const uint64_t limits[] = { 1, 256 << 10, 600 << 10, 1 << 20, 5 << 20, 12 << 20 };

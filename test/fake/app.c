@@ -265,7 +265,8 @@ static void profile_itself(const char *path)
 	void *cupti = dlopen(path ? path : getenv("APP_CUPTI"), RTLD_NOW | RTLD_LOCAL);
 	uint32_t (*f)(void *, void *) = NULL;
 
-	if (cupti)
+	*(void **)&f = dlsym(RTLD_DEFAULT, "cuptiActivityRegisterCallbacks"); /* as a library that links CUPTI finds it */
+	if (cupti && !f)
 		*(void **)&f = dlsym(cupti, "cuptiActivityRegisterCallbacks");
 	if (f)
 		f((void *)own_request, (void *)own_complete);
