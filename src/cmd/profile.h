@@ -6,7 +6,7 @@
 struct profile_options {
 	const char *output, *capture_range, *nvtx_capture, *range_id, *range_end, *delay, *duration, *kill, *show_output,
 		*wait, *inherit, *graph_trace, *event_trace, *domain_include, *domain_exclude, *spool, *forks, *stop_on_exit,
-		*session;
+		*flush_at_stop, *session;
 	struct words trace, env, export, noted;
 	struct number flush, keep, most_mb;
 	bool replace, memory_usage, all_apis, um_cpu_faults, um_gpu_faults, environment_values, own_cupti, stats, compress,
@@ -38,7 +38,7 @@ struct profile_options {
 	{ 0, "spool", OPTION_TEXT, "FOLDER", "where to record; TMPDIR or /tmp by default", AT(spool) }, \
 	{ 0, "own-cupti", OPTION_SWITCH, NULL, "keep CUPTI's buffers when the program's own profiler asks for them", AT(own_cupti) }, \
 	{ 0, "trace-fork-before-exec", OPTION_TEXT, "true|false", "false leaves children of a fork out until they exec; true by default", AT(forks) }, \
-	{ 0, "flush-on-cudaprofilerstop", OPTION_UNSERVED, "true|false", NULL, 0 }, \
+	{ 0, "flush-on-cudaprofilerstop", OPTION_TEXT, "true|false", NULL, AT(flush_at_stop) }, \
 	{ 0, "discard-environment", OPTION_SWITCH, NULL, "leave the variables of a job (ranks, CUDA_*, NCCL_*) out of the report, too", AT(discard) },
 
 /* What is recorded and where the report goes: profile, start. */

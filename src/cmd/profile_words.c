@@ -259,6 +259,8 @@ bool profile_read(const struct profile_options *o, struct session_options *s, st
 		return fail(call->err, "%s: --delay: %s is no number of seconds", call->command, o->delay);
 	if (o->duration && (!seconds(o->duration, &s->duration_s) || s->duration_s == 0))
 		return fail(call->err, "%s: --duration: %s is no number of seconds above 0", call->command, o->duration);
+	if (is_false(o->flush_at_stop))
+		ui_note(call->ui, "%s: records are handed out at cudaProfilerStop all the same", call->command);
 	if (o->wait && strcmp(o->wait, "all") != 0 && strcmp(o->wait, "primary") != 0)
 		return fail(call->err, "%s: --wait is primary or all, not %s", call->command, o->wait);
 	s->ends_with_range = ends && s->control.trigger != SPOOL_TRIGGER_NONE;

@@ -136,6 +136,23 @@ void collector_end_at_exit(void)
 	atexit(end);
 }
 
+/* The child of a fork that did not exec, whoever loaded us: a flag of the kernel's, PF_FORKNOEXEC. */
+static bool is_forked(void)
+{
+	enum { FORKED_NO_EXEC = 0x40 };
+	char text[512], *p;
+	const int file = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+	const ssize_t n = file < 0 ? 0 : read(file, text, sizeof(text) - 1);
+
+	if (file >= 0)
+		close(file);
+	text[n > 0 ? n : 0] = '\0';
+	p = strrchr(text, ')'); /* the name may hold blanks; flags are the 7th word behind it */
+	for (int word = 0; p && word < 7; word++)
+		p = strchr(p + 1, ' ');
+	return p && (strtoul(p + 1, NULL, 10) & FORKED_NO_EXEC);
+}
+
 /* Under the lock. */
 static bool begin(void)
 {
@@ -152,6 +169,8 @@ static bool begin(void)
 		pthread_atfork(NULL, NULL, forked);
 		collector_end_at_exit();
 	}
+	if ((collector.control->kinds & SPOOL_NO_FORKS) && is_forked())
+		return false;
 	write_begin();
 	collector.may_grow = getrlimit(RLIMIT_FSIZE, &size) == 0 && size.rlim_cur == RLIM_INFINITY;
 	if (!make_file(is_fork))
