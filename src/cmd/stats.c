@@ -14,13 +14,14 @@
  */
 #include "cmd/command.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/os.h"
 #include "base/text.h"
 #include "import/import.h"
-#include "query/window.h"
+#include "query/steps.h"
 #include "report/render.h"
 #include "report/report.h"
 #include "trace/trace.h"
@@ -28,7 +29,7 @@
 struct stats_options {
 	struct words reports, formats, outputs;
 	const char *help_reports, *help_formats;
-	const char *time_unit, *filter_time, *filter_nvtx, *sort;
+	const char *time_unit, *filter_time, *filter_nvtx, *filter_step, *sort;
 	struct number limit, rank;
 	bool quiet, replace;
 };
@@ -227,6 +228,8 @@ static const char *words_of(const struct call *call, const struct job *job, stru
 		text_print(&text, ":%s", job->words.word[i]);
 	if (o->filter_nvtx)
 		text_print(&text, ":nvtx=%s", o->filter_nvtx);
+	if (o->filter_step)
+		text_print(&text, ":step=%s", o->filter_step);
 	if (o->filter_time && window.from_ns != INT64_MIN)
 		text_print(&text, ":start=%lld", (long long)window.from_ns);
 	if (o->filter_time && window.to_ns != INT64_MAX)
@@ -262,6 +265,22 @@ static const char *file_of(const struct call *call, const struct trace *trace, c
 	return path;
 }
 
+static bool write_command(const char *command, const struct text *text, struct err *err)
+{
+	FILE *pipe = popen(command, "w");
+	void (*before)(int);
+	int ended;
+
+	if (!pipe)
+		return fail(err, "%s: could not be started", command);
+	/* A command that does not read to the end is its own affair. */
+	before = signal(SIGPIPE, SIG_IGN);
+	fwrite(text->p, 1, text->n, pipe);
+	ended = pclose(pipe);
+	signal(SIGPIPE, before);
+	return ended == 0 || fail(err, "%s: did not end well", command);
+}
+
 static bool write_out(const struct call *call, const struct job *job, const char *path, const struct text *text)
 {
 	const struct stats_options *o = call->options;
@@ -274,12 +293,7 @@ static bool write_out(const struct call *call, const struct job *job, const char
 	if (*job->output == '@') {
 		fflush(stdout);
 
-		FILE *pipe = popen(job->output + 1, "w");
-
-		if (!pipe)
-			return fail(call->err, "%s: could not be started", job->output + 1);
-		fwrite(text->p, 1, text->n, pipe);
-		return pclose(pipe) == 0 || fail(call->err, "%s: did not end well", job->output + 1);
+		return write_command(job->output + 1, text, call->err);
 	}
 	if (!os_draft(path, &draft, call->err))
 		return false;
@@ -345,6 +359,50 @@ static enum made run_job(const struct call *call, struct trace *trace, const str
 	return made;
 }
 
+static void narrow(struct window *window, struct window more)
+{
+	if (more.from_ns > window->from_ns)
+		window->from_ns = more.from_ns;
+	if (more.to_ns < window->to_ns)
+		window->to_ns = more.to_ns;
+}
+
+/* What lies in all filters that were given. */
+static bool choose_window(const struct call *call, struct trace *trace, struct window *window)
+{
+	const struct stats_options *o = call->options;
+	struct window one;
+
+	*window = WINDOW_ALL;
+	if (o->filter_time) {
+		if (!window_of_times(o->filter_time, &one, call->err))
+			return false;
+		narrow(window, one);
+	}
+	if (o->filter_nvtx) {
+		if (!window_of_nvtx(trace, o->filter_nvtx, &one, call->err))
+			return false;
+		narrow(window, one);
+	}
+	if (o->filter_step) {
+		if (!window_of_steps(trace, o->filter_step, &one, call->err))
+			return false;
+		narrow(window, one);
+	}
+	return true;
+}
+
+/* False when a filter's words are no filter, whatever the trace. */
+static bool check_filters(const struct call *call)
+{
+	const struct stats_options *o = call->options;
+	struct window window;
+	int64_t first, last;
+
+	return (!o->filter_time || window_of_times(o->filter_time, &window, call->err)) &&
+	       (!o->filter_step || steps_read(o->filter_step, &first, &last, call->err));
+}
+
 static enum status run_jobs(const struct call *call, struct trace *trace)
 {
 	const struct stats_options *o = call->options;
@@ -363,9 +421,7 @@ static enum status run_jobs(const struct call *call, struct trace *trace)
 
 	if (status != STATUS_DONE)
 		return status;
-	if (o->filter_time && !window_of_times(o->filter_time, &window, call->err))
-		return STATUS_WRONG;
-	if (o->filter_nvtx && !window_of_nvtx(trace, o->filter_nvtx, &window, call->err))
+	if (!choose_window(call, trace, &window))
 		return STATUS_FAILED;
 	loud.quiet = false;
 	for (size_t i = 0; i < names.n; i++) {
@@ -393,7 +449,8 @@ static enum status run(struct call *call)
 	struct job *jobs = arena_array(call->arena, struct job, o->reports.n);
 
 	if (o->help_reports)
-		return help_reports(call, o->help_reports);
+		return help_reports(call, *o->help_reports || !call->n_operands ? o->help_reports :
+								call->operands[0]);
 	if (o->help_formats)
 		return help_formats(call, o->help_formats);
 	if (!call->n_operands)
@@ -404,6 +461,8 @@ static enum status run(struct call *call)
 
 	if (status != STATUS_DONE)
 		return status;
+	if (!check_filters(call))
+		return STATUS_WRONG;
 	call->ui->quiet = o->quiet;
 
 	struct trace *trace = import_open(call->operands, call->n_operands, &how, call->ui, call->err);
@@ -427,7 +486,7 @@ static const struct option options[] = {
 	{ 'o', "output", OPTION_LIST, "OUTPUT[,...]",
 	  "- for the console, @COMMAND for a pipe, else the beginning of a file's name, . for that of the trace",
 	  offsetof(struct stats_options, outputs) },
-	{ 'q', "quiet", OPTION_SWITCH, NULL, "only tables, losses and errors: no headings, no notes, no progress",
+	{ 'q', "quiet", OPTION_SWITCH, NULL, "only tables, losses and errors: no Processing lines, no notes, no progress",
 	  offsetof(struct stats_options, quiet) },
 	{ 0, "timeunit", OPTION_TEXT, "UNIT", "write times in nsec, usec, msec or seconds",
 	  offsetof(struct stats_options, time_unit) },
@@ -435,6 +494,9 @@ static const struct option options[] = {
 	  offsetof(struct stats_options, filter_time) },
 	{ 0, "filter-nvtx", OPTION_TEXT, "NAME[@DOMAIN][/N]", "only what touches the N-th such NVTX range",
 	  offsetof(struct stats_options, filter_nvtx) },
+	{ 0, "filter-step", OPTION_TEXT, "FIRST-LAST",
+	  "only what touches these steps, from the start of the first to the completion of the last (see step_sum)",
+	  offsetof(struct stats_options, filter_step) },
 	{ 0, "limit", OPTION_NUMBER, "N", "at most N rows of each report", offsetof(struct stats_options, limit) },
 	{ 0, "sort", OPTION_TEXT, "COLUMN", "sort by this column (--help-reports=NAME lists them)",
 	  offsetof(struct stats_options, sort) },

@@ -119,10 +119,10 @@ bool report_check_args(const struct report *report, const struct report_args *ar
 				    report->args ? report->args : "none");
 	if (args->sort) {
 		for (size_t c = 0; c < report->n_columns; c++)
-			if (strcmp(report->columns[c].name, args->sort) == 0 ||
-			    strcmp(report->columns[c].title, args->sort) == 0)
+			if (sheet_is_column(&report->columns[c], args->sort))
 				return true;
-		return fail(err, "report %s: no column %s", report->name, args->sort);
+		return fail(err, "report %s: no column %s (stats --help-reports=%s lists them)", report->name, args->sort,
+			    report->name);
 	}
 	return true;
 }

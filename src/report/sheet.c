@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 void sheet_reserve(struct sheet *sheet, size_t n_rows)
 {
@@ -24,10 +25,25 @@ struct cell *sheet_add_row(struct sheet *sheet)
 	return &sheet->cells[sheet->n_rows++ * sheet->n_columns];
 }
 
+bool sheet_is_column(const struct sheet_column *column, const char *text)
+{
+	const size_t n = strlen(column->title);
+
+	if (strcasecmp(column->name, text) == 0)
+		return true;
+	if (strncasecmp(column->title, text, n) != 0)
+		return false;
+	if (!text[n])
+		return true;
+	/* A header as it is printed: Busy (%) is not Busy (ns). */
+	return strncmp(text + n, " (", 2) == 0 && text[strlen(text) - 1] == ')' &&
+	       (strcmp(text + n, " (%)") == 0) == (column->unit == UNIT_PERCENT);
+}
+
 size_t sheet_find_column(const struct sheet *sheet, const char *name)
 {
 	for (size_t i = 0; i < sheet->n_columns; i++)
-		if (strcmp(sheet->columns[i].name, name) == 0 || strcmp(sheet->columns[i].title, name) == 0)
+		if (sheet_is_column(&sheet->columns[i], name))
 			return i;
 	return SIZE_MAX;
 }

@@ -64,6 +64,9 @@ struct cell *sheet_add_row(struct sheet *sheet);
 /* Make room for so many more rows at once. */
 void sheet_reserve(struct sheet *sheet, size_t n_rows);
 
+/* A column by its name or its title, in any case, with or without the unit: total_ns, total time, Total Time (ns). */
+bool sheet_is_column(const struct sheet_column *column, const char *text);
+
 /* Number of the column with that name or title, SIZE_MAX when there is none. */
 size_t sheet_find_column(const struct sheet *sheet, const char *name);
 

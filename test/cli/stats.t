@@ -35,3 +35,21 @@ $ fathom stats -r cuda_gpu_kern_sum:bse no-such-file
 ? 2
 $ fathom stats -q --filter-time nonsense -r nvtx_sum test/data/nsys/step.sqlite.gz > /dev/null 2>&1
 ? 2
+
+# Steps by their numbers; what the window holds is what step_sum says of them.
+$ fathom stats -q -r step_sum -f csv test/data/torch/gpt_train.json.gz | sed -n '/ProfilerStep/s/^[^,]*,\([^,]*\),.*/\1/p' | head -n 1
+ProfilerStep#3
+$ fathom stats -r cuda_gpu_kern_sum:base -f csv --filter-step 99 test/data/torch/gpt_train.json.gz
+...
+? 1
+$ fathom stats -r cuda_gpu_kern_sum:base -f csv --filter-step x no-such-file
+...
+? 2
+
+# A column is named as it is printed, too.
+$ fathom stats -q -r cuda_gpu_kern_sum:base -f csv:nohdr --limit 1 --sort 'total time (ns)' test/data/nsys/gpt_train.sqlite.gz | cut -d, -f3
+64
+
+# A command that does not read is told, and ends nothing else.
+$ fathom stats -q -r cuda_api_sum -o @false test/data/nsys/step.sqlite.gz 2>&1 | grep -c 'did not end well'
+1

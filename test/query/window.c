@@ -1,5 +1,5 @@
 /* query/window.c: what people write for a part of a trace. */
-#include "query/window.h"
+#include "query/steps.h"
 
 #include "test/test.h"
 
@@ -67,4 +67,42 @@ TEST(window, is_that_of_an_nvtx_range)
 	EXPECT_EQ_TEXT(err.text, "range step/3: the trace has 3 of them");
 	EXPECT(!window_of_nvtx(trace, "step/x", &w, &err));
 	trace_close(trace);
+}
+
+/* Completion, not the range: the kernel of the second step ends behind its range. */
+TEST(window, is_that_of_steps)
+{
+	struct trace *trace = trace_of(
+		"nvtx step kind=push thread=1             0..10\n"
+		"api cudaLaunchKernel corr=1 thread=1     2..4\n"
+		"kernel k corr=1 stream=7                 5..15\n"
+		"nvtx step kind=push thread=1             12..30\n"
+		"api cudaLaunchKernel corr=2 thread=1     20..24\n"
+		"kernel k corr=2 stream=7                 25..47\n"
+		"nvtx step kind=push thread=1             50..60\n");
+	struct window w;
+	struct err err;
+
+	EXPECT_DONE(window_of_steps(trace, "1", &w, &err), err);
+	EXPECT_EQ_INT(w.from_ns, 15);
+	EXPECT_EQ_INT(w.to_ns, 47);
+	EXPECT_DONE(window_of_steps(trace, "1-", &w, &err), err);
+	EXPECT_EQ_INT(w.to_ns, 60);
+	EXPECT_DONE(window_of_steps(trace, "-1", &w, &err), err);
+	EXPECT_EQ_INT(w.from_ns, 0);
+	EXPECT_EQ_INT(w.to_ns, 47);
+	EXPECT(!window_of_steps(trace, "7-9", &w, &err));
+	EXPECT_EQ_TEXT(err.text, "steps 7-9: the trace has steps 0 to 2");
+	EXPECT(!window_of_steps(trace_of(""), "0", &w, &err));
+	EXPECT_EQ_TEXT(err.text, "steps 0: the trace has none (ProfilerStep#N, or an NVTX range that repeats)");
+}
+
+TEST(window, refuses_what_are_no_steps)
+{
+	static const char *const wrong[] = { "", "-", "x", "3-x", "3,5", "5-3", "--3", "99999999999999999999" };
+	int64_t first, last;
+	struct err err;
+
+	for (size_t i = 0; i < ARRAY_LEN(wrong); i++)
+		EXPECT(!steps_read(wrong[i], &first, &last, &err));
 }
