@@ -79,7 +79,7 @@ struct info_summary info_summarise(const struct trace *trace)
 
 		s.n_tables_lost += trace_table(trace, t)->state == STATE_LOST;
 		s.n_rows += trace_table(trace, t)->n;
-		if (t == TABLE_source || t == TABLE_diagnostic)
+		if (t == TABLE_source || t == TABLE_process || t == TABLE_diagnostic)
 			continue; /* of the recording, not of the program */
 		find_span(trace, t, &first, &last);
 		if (first != NULL_i64 && (s.start_ns == NULL_i64 || first < s.start_ns))

@@ -65,10 +65,17 @@ $ . test/cli/session/words; fathom profile -Y -o never true
 fathom: note: no recording goes on at the end, so this is no report of its own
 
 # While it records, the spool is a file as any other.
-$ . test/cli/session/words; begin profile -q -o whole test/cli/session/server; until_listed recording; work 23; kernels $(ls -d fathom-??????); finish; kernels whole.fathom
+$ . test/cli/session/words; begin profile -q -o whole test/cli/session/server; until_listed recording; work 23; kernels $(ls -td fathom-?????? | head -1); finish; kernels whole.fathom
 23
 status 3
 23
+
+# Damaged facts are counted, and the others kept.
+$ . test/cli/session/words; begin profile -q -o whole -f test/cli/session/server; until_listed recording; s=$(ls -td fathom-?????? | head -1); printf 'junk\n\tno\tscope\n\nprofile\tlast words\twithout an end of line' >> $s/facts; fathom info --losses $s | grep -c 'facts.*damaged.*without scope'; fathom info --recording $s | grep -o 'last words.*line'; fathom info --coverage $s | awk '$1 == "fact" { print $3, $4, $6 }'; finish
+1
+last words   without an end of line
+5 3 2
+status 3
 
 # A recording by a range of the program, and one that goes on without it.
 $ . test/cli/session/words; app=$(dirname "$(command -v fathom)")/test/fake/app; fathom profile -q -c cudaProfilerApi --capture-range-end stop -o range $app init launch:23 profile:1 launch:29 sync profile:0 launch:31 sync; kernels range.fathom
