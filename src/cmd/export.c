@@ -19,7 +19,7 @@ struct export_command_options {
 	const char *type, *output;
 	struct words tables, times;
 	bool lazy, replace, quiet;
-	struct number rank;
+	struct words ranks;
 };
 
 /* The input's name with another suffix, beside the input. */
@@ -80,10 +80,9 @@ static const char *join(const struct call *call, const struct words *words)
 }
 
 static enum status write_output(struct call *call, const struct exporter *exporter, const char *output,
-				const struct export_window *windows)
+				const struct export_window *windows, const struct import_options *import)
 {
 	const struct export_command_options *o = call->options;
-	const struct import_options import = { .rank = o->rank.given ? (int32_t)o->rank.value : NULL_i32 };
 	const struct export_options options = {
 		.patterns = o->tables.word,
 		.n_patterns = o->tables.n,
@@ -95,7 +94,7 @@ static enum status write_output(struct call *call, const struct exporter *export
 		.tables_text = join(call, &o->tables),
 		.times_text = join(call, &o->times),
 	};
-	struct trace *trace = import_open(call->operands, call->n_operands, &import, call->ui, call->err);
+	struct trace *trace = import_open(call->operands, call->n_operands, import, call->ui, call->err);
 	bool done;
 
 	if (!trace)
@@ -115,6 +114,7 @@ static enum status run(struct call *call)
 	const char *type = o->type ? o->type : "sqlite";
 	const struct exporter *exporter = exporter_find(type);
 	struct export_window *windows = arena_array(call->arena, struct export_window, o->times.n);
+	struct import_options import = { .rank = NULL_i32 };
 	const char *output;
 
 	if (!exporter) {
@@ -126,6 +126,8 @@ static enum status run(struct call *call)
 	}
 	if (!call->n_operands)
 		return wrong(call, "export: no file given");
+	if (!read_ranks(call, &o->ranks, &import))
+		return STATUS_WRONG;
 	for (size_t i = 0; i < o->times.n; i++)
 		if (!read_window(call, o->times.word[i], &windows[i]))
 			return STATUS_WRONG;
@@ -135,7 +137,7 @@ static enum status run(struct call *call)
 	if (strcmp(output, "-") != 0 && os_exists(output) && !o->replace)
 		return failed(call, "%s: exists (-f true replaces it)", output);
 	call->ui->quiet = o->quiet;
-	return write_output(call, exporter, output, windows);
+	return write_output(call, exporter, output, windows, &import);
 }
 
 #define AT(field) offsetof(struct export_command_options, field)
@@ -152,7 +154,7 @@ static const struct option options[] = {
 	{ 0, "times", OPTION_LIST, "[:]START/END[:]", "only what lies in one of these times; a colon lets in what "
 	  "crosses that end", AT(times) },
 	{ 'l', "lazy", OPTION_SWITCH, NULL, "leave out tables without rows", AT(lazy) },
-	{ 0, "rank", OPTION_NUMBER, "N", "the rank of a file that does not tell its own", AT(rank) },
+	{ 0, "rank", OPTION_LIST, "N[,...]", RANK_SUMMARY, AT(ranks) },
 	{ 'q', "quiet", OPTION_SWITCH, NULL, "print errors only", AT(quiet) },
 	{ 0, "append", OPTION_UNSERVED, NULL, NULL, 0 },
 	{ 0, "include-blobs", OPTION_UNSERVED, "BOOL", NULL, 0 },

@@ -16,7 +16,7 @@
 struct import_command_options {
 	const char *output;
 	bool compress, replace, quiet;
-	struct number rank;
+	struct words ranks;
 };
 
 static const char suffix[] = ".fathom";
@@ -74,10 +74,12 @@ static enum status write_file(struct call *call, struct trace *trace, const char
 static enum status run(struct call *call)
 {
 	const struct import_command_options *o = call->options;
-	const struct import_options how = { .rank = o->rank.given ? (int32_t)o->rank.value : NULL_i32 };
+	struct import_options how = { .rank = NULL_i32 };
 
 	if (!call->n_operands)
 		return wrong(call, "import: no file given");
+	if (!read_ranks(call, &o->ranks, &how))
+		return STATUS_WRONG;
 
 	const char *path = o->output ? o->output : default_output(call);
 
@@ -103,8 +105,7 @@ static const struct option options[] = {
 	  offsetof(struct import_command_options, compress) },
 	{ 'f', "force", OPTION_SWITCH, NULL, "replace the file if it exists",
 	  offsetof(struct import_command_options, replace) },
-	{ 0, "rank", OPTION_NUMBER, "N", "the rank of a file that does not tell its own",
-	  offsetof(struct import_command_options, rank) },
+	{ 0, "rank", OPTION_LIST, "N[,...]", RANK_SUMMARY, offsetof(struct import_command_options, ranks) },
 	{ 'q', "quiet", OPTION_SWITCH, NULL, "print losses and errors only", offsetof(struct import_command_options, quiet) },
 };
 

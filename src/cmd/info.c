@@ -18,7 +18,7 @@
 struct info_options {
 	bool part[N_INFO_PARTS];
 	const char *format;
-	struct number rank;
+	struct words ranks;
 };
 
 static bool is_wanted(const struct info_options *o, size_t part)
@@ -183,12 +183,14 @@ static void print_json(const struct call *call, const struct trace *trace, struc
 static enum status run(struct call *call)
 {
 	const struct info_options *o = call->options;
-	const struct import_options how = { .rank = o->rank.given ? (int32_t)o->rank.value : NULL_i32 };
+	struct import_options how = { .rank = NULL_i32 };
 	const bool is_json = o->format && strcmp(o->format, "json") == 0;
 	struct text text = { 0 };
 
 	if (!call->n_operands)
 		return wrong(call, "info: no file given");
+	if (!read_ranks(call, &o->ranks, &how))
+		return STATUS_WRONG;
 	if (o->format && !is_json && strcmp(o->format, "text") != 0)
 		return wrong(call, "info: %s: no such format, only text and json", o->format);
 
@@ -225,8 +227,7 @@ static const struct option options[] = {
 	SWITCH(6, "losses", "what is missing, and why"),
 	SWITCH(7, "columns", "the columns of the tables"),
 	SWITCH(8, "facts", "what the sources tell of themselves and the machine"),
-	{ 0, "rank", OPTION_NUMBER, "N", "the rank of a file that does not tell its own",
-	  offsetof(struct info_options, rank) },
+	{ 0, "rank", OPTION_LIST, "N[,...]", RANK_SUMMARY, offsetof(struct info_options, ranks) },
 };
 
 static const struct example examples[] = {

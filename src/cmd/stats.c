@@ -27,10 +27,10 @@
 #include "trace/trace.h"
 
 struct stats_options {
-	struct words reports, formats, outputs;
+	struct words reports, formats, outputs, ranks;
 	const char *help_reports, *help_formats;
 	const char *time_unit, *filter_time, *filter_nvtx, *filter_step, *sort;
-	struct number limit, rank;
+	struct number limit;
 	bool quiet, replace;
 };
 
@@ -445,7 +445,7 @@ static enum status run_jobs(const struct call *call, struct trace *trace)
 static enum status run(struct call *call)
 {
 	const struct stats_options *o = call->options;
-	const struct import_options how = { .rank = o->rank.given ? (int32_t)o->rank.value : NULL_i32 };
+	struct import_options how = { .rank = NULL_i32 };
 	struct job *jobs = arena_array(call->arena, struct job, o->reports.n);
 
 	if (o->help_reports)
@@ -455,6 +455,8 @@ static enum status run(struct call *call)
 		return help_formats(call, o->help_formats);
 	if (!call->n_operands)
 		return wrong(call, "stats: no file given");
+	if (!read_ranks(call, &o->ranks, &how))
+		return STATUS_WRONG;
 
 	/* Words first: a long import should not end in a misspelt report. */
 	const enum status status = set_jobs(call, &o->reports, jobs);
@@ -500,8 +502,7 @@ static const struct option options[] = {
 	{ 0, "limit", OPTION_NUMBER, "N", "at most N rows of each report", offsetof(struct stats_options, limit) },
 	{ 0, "sort", OPTION_TEXT, "COLUMN", "sort by this column (--help-reports=NAME lists them)",
 	  offsetof(struct stats_options, sort) },
-	{ 0, "rank", OPTION_NUMBER, "N", "the rank of a file that does not tell its own",
-	  offsetof(struct stats_options, rank) },
+	{ 0, "rank", OPTION_LIST, "N[,...]", RANK_SUMMARY, offsetof(struct stats_options, ranks) },
 	{ 0, "force-overwrite", OPTION_SWITCH, NULL, "replace files that exist",
 	  offsetof(struct stats_options, replace) },
 	{ 0, "help-reports", OPTION_TOPIC, "NAME|ALL", "list the reports, or tell about one",

@@ -7,7 +7,8 @@
  *       schema.def gives, times go back to their source's own clock.
  *   (2) Tables are copied after those that they point to, so a ref is known
  *       when it is needed.
- *   (3) What is not stored but found at seal (lanes, offsets) is found anew.
+ *   (3) A rank that the user names takes the place of the file's own.
+ *   (4) What is not stored but found at seal (lanes, offsets) is found anew.
  */
 #include "import/import.h"
 
@@ -23,6 +24,7 @@ struct copy {
 	enum table_id order[N_TABLES];
 	size_t n_order;
 	bool visited[N_TABLES];
+	int32_t rank;           /* as the user says; NULL_i32 when not said */
 };
 
 /* Tables without a source of their own: one row serves all who point to it. */
@@ -195,6 +197,20 @@ static ref add_row(struct copy *c, enum table_id t, const void *row)
 	return builder_add(c->b, t, row);
 }
 
+/* Promise (3). */
+static void set_rank(const struct copy *c, enum table_id t, void *row)
+{
+	struct process_row *process = row;
+	struct device_row *device = row;
+
+	if (c->rank == NULL_i32)
+		return;
+	if (t == TABLE_process)
+		process->rank = c->rank;
+	else if (t == TABLE_device && device->rank != NULL_i32)
+		device->rank = c->rank;
+}
+
 static void copy_rows(struct copy *c, enum table_id t, uint32_t source, int64_t offset_ns, ref built)
 {
 	_Alignas(16) char row[2048];
@@ -205,6 +221,7 @@ static void copy_rows(struct copy *c, enum table_id t, uint32_t source, int64_t 
 			continue;
 		memcpy(row, null_row(t), table_defs[t].row_size);
 		make_row(c, t, i, offset_ns, row);
+		set_rank(c, t, row);
 		for (size_t k = 0; k < table_defs[t].n_columns; k++)
 			if (table_defs[t].columns[k].type == TYPE_ref &&
 			    target(&table_defs[t].columns[k]) == TABLE_source)
@@ -225,8 +242,8 @@ static void copy_source(struct copy *c, uint32_t source, int32_t rank)
 			offset_ns = 0;
 		make_row(c, TABLE_source, source, offset_ns, (char *)&row);
 	}
-	row.offset_ns = NULL_i64; /* promise (3) */
-	if (row.rank == NULL_i32)
+	row.offset_ns = NULL_i64; /* promise (4) */
+	if (row.rank == NULL_i32 || c->rank != NULL_i32)
 		row.rank = rank;
 	built = builder_begin_source(c->b, &row);
 	for (size_t i = 0; i < c->n_order; i++) {
@@ -251,7 +268,7 @@ static bool sniff(struct span head)
 
 static bool read(struct source *source, struct builder *b, struct err *err)
 {
-	struct copy c = { .b = b };
+	struct copy c = { .b = b, .rank = source_options(source)->rank };
 	size_t n_sources;
 
 	if (source_is_compressed(source))
@@ -260,6 +277,12 @@ static bool read(struct source *source, struct builder *b, struct err *err)
 	if (!c.trace)
 		return false;
 	trace_need_all(c.trace, source_ui(source));
+	if (c.rank != NULL_i32 && c.trace->source.n > 1) {
+		fail(err, "%s: rank %d: one rank for %zu sources", source_path(source), (int)c.rank,
+		     (size_t)c.trace->source.n);
+		trace_close(c.trace);
+		return false;
+	}
 	c.texts = arena_array(&c.arena, str_id, c.trace->strings.n);
 	memset(c.texts, 0xff, c.trace->strings.n * sizeof(str_id));
 	for (enum table_id t = 0; t < N_TABLES; t++)

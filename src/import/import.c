@@ -6,12 +6,17 @@
  * the ranks of one job, in the order of their names with numbers compared as
  * numbers. Folders in a folder are not entered. A spool is a folder that is one
  * input: its control page stands for it.
+ *
+ * No row counts twice: of files in a folder that are forms of one recording by
+ * their names (x.nsys-rep, x.sqlite, x.fathom; compressed or not) one is read,
+ * the .fathom first, and a file that is named twice is refused.
  */
 #include "import/import.h"
 
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,6 +40,8 @@ struct inputs {
 	size_t n, size;
 	const char **paths;
 	size_t n_others; /* files of folders that are no traces by their names */
+	size_t n_forms;  /* files of folders that are another form of a file beside them */
+	const char *form, *form_of; /* the first of these by name, and what is read instead */
 };
 
 static const struct importer *recognise(struct source *source)
@@ -121,14 +128,33 @@ static bool is_trace_name(const char *name)
 	return false;
 }
 
-/* A report beside its own export would be the same rows twice. */
-static bool is_exported(struct arena *arena, const char *path)
+/* The file beside this one that is the same recording in a form that is preferred, or NULL. */
+static const char *find_form(struct arena *arena, const char *path)
 {
-	static const char suffix[] = ".nsys-rep";
-	size_t n = strlen(path);
+	static const char *const exports[] = { ".sqlite", ".sqlite.gz", ".sqlite.zst" };
+	size_t n = strlen(path), n_suffix = 0;
+	const char *other;
 
-	return has_suffix(path, n, suffix) &&
-	       os_exists(arena_print(arena, "%.*s.sqlite", (int)(n - strlen(suffix)), path));
+	if (has_suffix(path, n, ".gz") || has_suffix(path, n, ".zst")) {
+		n -= has_suffix(path, n, ".gz") ? 3 : 4;
+		other = arena_copy(arena, path, n);
+		if (os_exists(other))
+			return other;
+	}
+	for (size_t i = 0; i < n_importers; i++)
+		if (has_suffix(path, n, importers[i]->suffix))
+			n_suffix = strlen(importers[i]->suffix);
+	if (has_suffix(path, n, importer_fathom.suffix))
+		return NULL;
+	other = arena_print(arena, "%.*s%s", (int)(n - n_suffix), path, importer_fathom.suffix);
+	if (os_exists(other))
+		return other;
+	for (size_t i = 0; i < ARRAY_LEN(exports) && has_suffix(path, n, importer_nsys_rep.suffix); i++) {
+		other = arena_print(arena, "%.*s%s", (int)(n - n_suffix), path, exports[i]);
+		if (os_exists(other))
+			return other;
+	}
+	return NULL;
 }
 
 static void add_input(struct inputs *in, const char *path)
@@ -150,15 +176,21 @@ static bool add_folder(struct inputs *in, const char *folder, struct err *err)
 		return fail(err, "%s: %s", folder, strerror(errno));
 	while ((entry = readdir(dir))) {
 		size_t n = strlen(folder);
-		const char *path;
+		const char *path, *form;
 
 		if (entry->d_name[0] == '.')
 			continue;
 		path = arena_print(&in->arena, "%s%s%s", folder, n && folder[n - 1] == '/' ? "" : "/", entry->d_name);
-		if (is_trace_name(entry->d_name) && !os_is_folder(path) && !is_exported(&in->arena, path))
-			add_input(in, path);
-		else
+		if (!is_trace_name(entry->d_name) || os_is_folder(path)) {
 			in->n_others++;
+		} else if ((form = find_form(&in->arena, path))) {
+			if (in->n_forms++ == 0 || strcmp(path, in->form) < 0) {
+				in->form = path;
+				in->form_of = form;
+			}
+		} else {
+			add_input(in, path);
+		}
 	}
 	closedir(dir);
 	qsort(in->paths + first, in->n - first, sizeof(*in->paths), compare_paths);
@@ -184,6 +216,29 @@ static const char *find_control(struct arena *arena, const char *folder)
 	return importer_spool.sniff((struct span){ head, got }) ? path : NULL;
 }
 
+static int compare_texts(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Fails when two inputs are one file. */
+static bool are_distinct(struct inputs *in, struct err *err)
+{
+	const char **real = arena_array(&in->arena, const char *, in->n);
+	char path[PATH_MAX];
+	size_t n = 0;
+
+	for (size_t i = 0; i < in->n; i++)
+		if (realpath(in->paths[i], path))
+			real[n++] = arena_copy(&in->arena, path, strlen(path));
+	if (n > 1)
+		qsort(real, n, sizeof(*real), compare_texts);
+	for (size_t i = 1; i < n; i++)
+		if (strcmp(real[i - 1], real[i]) == 0)
+			return fail(err, "%s: named twice", real[i]);
+	return true;
+}
+
 static bool find_inputs(struct inputs *in, const char *const *paths, size_t n, struct err *err)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -198,13 +253,22 @@ static bool find_inputs(struct inputs *in, const char *const *paths, size_t n, s
 		else if (!add_folder(in, paths[i], err))
 			return false;
 	}
-	return true;
+	return are_distinct(in, err);
 }
 
 static void end_inputs(struct inputs *in)
 {
 	block_end(in->paths);
 	arena_end(&in->arena);
+}
+
+static void tell_left_out(struct inputs *in, const struct ui *ui)
+{
+	if (in->n_others > 0)
+		ui_note(ui, "%zu other file%s left alone", in->n_others, in->n_others == 1 ? "" : "s");
+	if (in->n_forms)
+		ui_note(ui, "%s left out: %s beside it is the same recording%s", in->form, in->form_of,
+			in->n_forms > 1 ? arena_print(&in->arena, " (and %zu more such files)", in->n_forms - 1) : "");
 }
 
 /* One bad file among several is a note and a loss; only bad ones are a failure. */
@@ -215,11 +279,14 @@ static bool read_inputs(struct builder *b, const struct inputs *in, const struct
 
 	if (in->n > 1 && options->rank != NULL_i32)
 		return fail(err, "rank %d: one rank for %zu files", options->rank, in->n);
-	if (in->n_others > 0)
-		ui_note(ui, "%zu other file%s left alone", in->n_others, in->n_others == 1 ? "" : "s");
+	if (options->n_ranks && options->n_ranks != in->n)
+		return fail(err, "--rank: %zu rank%s for %zu file%s", options->n_ranks,
+			    options->n_ranks == 1 ? "" : "s", in->n, in->n == 1 ? "" : "s");
 	for (size_t i = 0; i < in->n; i++) {
 		struct import_options one = *options;
 
+		if (options->n_ranks)
+			one.rank = options->ranks[i];
 		one.place = in->n > 1 ? (int)i + 1 : 0;
 		if (read_file(b, in->paths[i], &one, ui, err)) {
 			n_read++;
@@ -237,8 +304,12 @@ bool import_into(struct builder *b, const char *path, const struct import_option
                  struct err *err)
 {
 	struct inputs in = { 0 };
-	bool done = find_inputs(&in, &path, 1, err) && read_inputs(b, &in, options, ui, err);
+	bool done = find_inputs(&in, &path, 1, err);
 
+	if (done) {
+		tell_left_out(&in, ui);
+		done = read_inputs(b, &in, options, ui, err);
+	}
 	end_inputs(&in);
 	return done;
 }
@@ -268,7 +339,8 @@ struct trace *import_open(const char *const *paths, size_t n, const struct impor
 		end_inputs(&in);
 		return NULL;
 	}
-	if (in.n == 1 && is_trace_file(in.paths[0])) {
+	tell_left_out(&in, ui);
+	if (in.n == 1 && !options->n_ranks && is_trace_file(in.paths[0])) {
 		trace = trace_open(in.paths[0], err);
 	} else {
 		struct builder *b = builder_begin();

@@ -18,6 +18,8 @@
 /* What the user said about how to read. */
 struct import_options {
 	int32_t rank;          /* NULL_i32 when not said */
+	const int32_t *ranks;  /* in its place: one for each file, in their order; or NULL */
+	size_t n_ranks;
 	int jobs;              /* threads to use; 0 is as many as there are processors */
 	int64_t from_ns;       /* of a spool: only what began then or later, by its own clock; 0 is all */
 	int place;             /* set by import_into: 1 for the first of several inputs; 0 alone */

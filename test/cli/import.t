@@ -17,3 +17,26 @@ $ test $(wc -c < small.fathom) -lt $(wc -c < step.fathom)
 $ head -c 100000 step.fathom > cut.fathom; fathom info cut.fathom 2>&1 | head -1 | grep -c whole
 0
 ? 1
+
+# A file that is named twice would count twice; so would two forms of one recording in a folder.
+$ fathom stats -r nvtx_sum step.fathom ./step.fathom 2>&1 | sed 's/.*step/step/'
+step.fathom: named twice
+$ mkdir forms; cp test/data/nsys/step.sqlite.gz forms; fathom import -q forms/step.sqlite.gz -o forms/step.fathom; gzip -dc forms/step.sqlite.gz > forms/step.sqlite; fathom stats -q -r nvtx_sum -f csv:nohdr --limit 1 forms | cut -d, -f3
+1
+$ fathom info forms 2>&1 | grep -c 'left out: forms/step.fathom beside it is the same recording (and 1 more such files)'
+1
+
+# Ranks as they are told, one for each file; also in place of a file's own.
+$ fathom import -q --rank 4,2 step.fathom test/data/nsys/step.sqlite.gz -o two.fathom; fathom info --format json --sources two.fathom | grep -o '"rank": [0-9]*'
+"rank": 4
+"rank": 2
+$ fathom import -q --rank 7 test/data/ddp/balanced.rank0.json.gz -o seven.fathom; fathom info --format json --processes seven.fathom | grep -o '"rank": [0-9]*'
+"rank": 7
+$ fathom info --format json --processes --rank 3 seven.fathom | grep -o '"rank": [0-9]*'
+"rank": 3
+$ fathom stats --rank 1 step.fathom two.fathom
+fathom: --rank: 1 rank for 2 files
+? 1
+$ fathom stats --rank x step.fathom
+fathom: stats: --rank: x is no number from 0 on
+? 2

@@ -3,7 +3,7 @@
  *
  * The format of a .nsys-rep is not public. What is read, in this order:
  *
- *   (1) X.fathom or X.sqlite beside X.nsys-rep, unless it is older;
+ *   (1) X.fathom or X.sqlite[.gz] beside X.nsys-rep, unless it is older;
  *   (2) what `nsys export` makes of it, if an nsys can be run;
  *   (3) the older X.fathom or X.sqlite, and a note that it is older.
  *
@@ -60,7 +60,7 @@ static char *stem_of(struct arena *arena, const char *path)
 /* The neighbour to take: one that is not older than the report, else any; NULL if there is none. */
 static const char *find_neighbour(struct arena *arena, const char *path, bool *is_older)
 {
-	static const char *const suffixes[] = { ".fathom", ".sqlite" };
+	static const char *const suffixes[] = { ".fathom", ".sqlite", ".sqlite.gz" };
 	const char *stem = stem_of(arena, path), *older = NULL;
 
 	*is_older = false;
