@@ -15,5 +15,8 @@ struct err {
 /* Set the text and return false, so that failing is one line. */
 bool fail(struct err *err, const char *format, ...) PRINTF(2, 3);
 
+/* Make blanks of control characters. */
+void keep_one_line(char *text);
+
 /* Put "place: " before the text and return false. */
 bool fail_in(struct err *err, const char *format, ...) PRINTF(2, 3);

@@ -4,6 +4,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/err.h"
+
 void ui_progress(const struct ui *ui, const char *what, uint64_t done, uint64_t total)
 {
 	if (ui && ui->progress)
@@ -20,5 +22,6 @@ void ui_note(const struct ui *ui, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
+	keep_one_line(text);
 	ui->note(ui, text);
 }

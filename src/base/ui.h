@@ -9,7 +9,7 @@
 #include "base/base.h"
 
 struct ui {
-	/* Called from one thread, at most some ten times a second. total 0 is unknown. */
+	/* Called from one thread, at most some ten times a second. total 0 is unknown; both 0: what says it. */
 	void (*progress)(const struct ui *ui, const char *what, uint64_t done, uint64_t total);
 	/* One line for stderr: a loss, a choice made. Never an error. */
 	void (*note)(const struct ui *ui, const char *text);

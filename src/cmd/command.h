@@ -127,10 +127,13 @@ struct text;
 void help_command(const struct command *command, struct text *out);
 void help_program(struct text *out);
 
-/* ranks.c: the words of --rank, one for each file in their order. Fails when one is no number. */
+/*
+ * reading.c: how to read files, by the environment and the words of --rank, one
+ * for each file in their order. Fails when one is no number.
+ */
 #define RANK_SUMMARY "ranks of the files, one each in their order, where they do not tell theirs or tell one twice"
 struct import_options;
-bool read_ranks(const struct call *call, const struct words *words, struct import_options *out) MUST_CHECK;
+bool read_how(const struct call *call, const struct words *words, struct import_options *out) MUST_CHECK;
 
 /* losses.c: tell what the trace lacks, one note a loss. */
 struct trace;

@@ -126,7 +126,7 @@ static enum status run(struct call *call)
 	}
 	if (!call->n_operands)
 		return wrong(call, "export: no file given");
-	if (!read_ranks(call, &o->ranks, &import))
+	if (!read_how(call, &o->ranks, &import))
 		return STATUS_WRONG;
 	for (size_t i = 0; i < o->times.n; i++)
 		if (!read_window(call, o->times.word[i], &windows[i]))

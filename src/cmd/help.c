@@ -206,7 +206,9 @@ static void man_program(struct text *out)
 	}
 	text_adds(out, ".SH EXIT STATUS\n"
 		       "0 done, also when a part of a file was lost and that was told; 1 failed; 2 used wrongly.\n"
-		       ".SH ENVIRONMENT\n.TP\n\\fBNO_COLOR\\fR\nno colour on a terminal\n");
+		       ".SH ENVIRONMENT\n.TP\n\\fBNO_COLOR\\fR\nno colour on a terminal\n"
+		       ".TP\n\\fBFATHOM_NSYS\\fR\nthe nsys that exports a .nsys-rep; the first on PATH when not set\n"
+		       ".TP\n\\fBTMPDIR\\fR\nfolder for temporary files; /tmp when not set\n");
 }
 
 static void complete_bash(struct text *out)

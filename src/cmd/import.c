@@ -78,7 +78,7 @@ static enum status run(struct call *call)
 
 	if (!call->n_operands)
 		return wrong(call, "import: no file given");
-	if (!read_ranks(call, &o->ranks, &how))
+	if (!read_how(call, &o->ranks, &how))
 		return STATUS_WRONG;
 
 	const char *path = o->output ? o->output : default_output(call);

@@ -189,7 +189,7 @@ static enum status run(struct call *call)
 
 	if (!call->n_operands)
 		return wrong(call, "info: no file given");
-	if (!read_ranks(call, &o->ranks, &how))
+	if (!read_how(call, &o->ranks, &how))
 		return STATUS_WRONG;
 	if (o->format && !is_json && strcmp(o->format, "text") != 0)
 		return wrong(call, "info: %s: no such format, only text and json", o->format);

@@ -4,6 +4,9 @@
  * as well.
  */
 #include "cmd/command.h"
+
+#include <string.h>
+
 #include "trace/trace.h"
 
 void note_losses(struct trace *trace, const struct ui *asked)
@@ -24,6 +27,9 @@ void note_losses(struct trace *trace, const struct ui *asked)
 		const char *detail = trace_text(trace, loss->detail[i]);
 		const char *place = trace_text(trace, loss->place[i]), *kind = trace_text(trace, loss->kind[i]);
 
+		/* The place of what a whole file lost is the file. */
+		if (name && place && strcmp(name, place) == 0)
+			place = "file";
 		ui_note(ui, "%s: %s: %llu %s%s%s", name ? name : trace->path, place ? place : "somewhere",
 			(unsigned long long)loss->amount[i], kind ? kind : "lost", detail ? ", " : "",
 			detail ? detail : "");

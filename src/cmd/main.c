@@ -30,6 +30,7 @@ enum status wrong(const struct call *call, const char *format, ...)
 
 	va_start(args, format);
 	vsnprintf(call->err->text, sizeof(call->err->text), format, args);
+	keep_one_line(call->err->text);
 	va_end(args);
 	return STATUS_WRONG;
 }
@@ -40,6 +41,7 @@ enum status failed(const struct call *call, const char *format, ...)
 
 	va_start(args, format);
 	vsnprintf(call->err->text, sizeof(call->err->text), format, args);
+	keep_one_line(call->err->text);
 	va_end(args);
 	return STATUS_FAILED;
 }

@@ -305,28 +305,28 @@ static bool write_out(const struct call *call, const struct job *job, const char
 
 /* Add what stands between "Processing" and the empty line. */
 static bool render_job(const struct call *call, struct trace *trace, const struct job *job, struct window window,
-		       struct text *out)
+		       enum report_outcome *outcome, struct text *out)
 {
 	struct arena arena = { 0 };
 	struct sheet sheet = { .arena = &arena };
 	struct report_args args = args_of(call->options, job);
-	enum report_outcome outcome = REPORT_SKIPPED;
 	const char *missing = job->missing;
 
+	*outcome = REPORT_SKIPPED;
 	args.from_ns = window.from_ns;
 	args.to_ns = window.to_ns;
-	if (job->report && !report_run(trace, job->report, &args, &sheet, &outcome, &missing, call->err)) {
+	if (job->report && !report_run(trace, job->report, &args, &sheet, outcome, &missing, call->err)) {
 		arena_end(&arena);
 		return false;
 	}
-	if (outcome == REPORT_SKIPPED) {
+	if (*outcome == REPORT_SKIPPED) {
 		text_print(out, "SKIPPED: %s does not contain %s.\n\n", trace->path, missing);
 		arena_end(&arena);
 		return true;
 	}
 	if (job->renderer->is_for_people)
 		text_print(out, "\n ** %s (%s):\n\n", job->report->title, job->name);
-	if (outcome == REPORT_EMPTY) {
+	if (*outcome == REPORT_EMPTY) {
 		if (job->renderer->is_for_people)
 			text_adds(out, "Report was successfully run, but no data was returned.\n\n");
 	} else {
@@ -340,20 +340,30 @@ static bool render_job(const struct call *call, struct trace *trace, const struc
 /* What became of a report: made, not made from what is left of its data, or not written. */
 enum made { MADE, NOT_MADE, NOT_WRITTEN };
 
-static enum made run_job(const struct call *call, struct trace *trace, const struct job *job, struct window window)
+/* Adds the name of a report to *without that has no data and that nobody asked for by name, and prints nothing. */
+static enum made run_job(const struct call *call, struct trace *trace, const struct job *job, struct window window,
+			 struct text *without)
 {
 	const struct stats_options *o = call->options;
 	const bool is_console = strcmp(job->output, "-") == 0;
 	const char *path = is_console ? NULL : *job->output == '@' ? job->output : file_of(call, trace, job);
+	const bool is_brief = is_console && !o->reports.n && job->renderer->is_for_people && call->ui->width > 0;
+	enum report_outcome outcome;
 	struct text text = { 0 };
+	const bool is_rendered = render_job(call, trace, job, window, &outcome, &text);
 
+	if (is_rendered && is_brief && outcome == REPORT_SKIPPED) {
+		text_print(without, "%s%s", without->n ? ", " : "", job->name);
+		text_end(&text);
+		return MADE;
+	}
 	if (!o->quiet)
 		printf("Processing [%s] with [%s]%s%s%s%s... \n", trace->path, job->name,
 		       words_of(call, job, window), path ? " to [" : "", path ? path : "", path ? "]" : "");
 
 	enum made made = NOT_MADE;
 
-	if (render_job(call, trace, job, window, &text))
+	if (is_rendered)
 		made = text.n == 0 || write_out(call, job, path, &text) ? MADE : NOT_WRITTEN;
 	text_end(&text);
 	return made;
@@ -412,6 +422,7 @@ static enum status run_jobs(const struct call *call, struct trace *trace)
 	struct ui loud = *call->ui;
 	size_t n_failed = 0;
 	bool is_written = true;
+	struct text without = { 0 };
 
 	if (!names.n)
 		add_defaults(call, trace, &names);
@@ -425,7 +436,7 @@ static enum status run_jobs(const struct call *call, struct trace *trace)
 		return STATUS_FAILED;
 	loud.quiet = false;
 	for (size_t i = 0; i < names.n; i++) {
-		const enum made made = run_job(call, trace, &jobs[i], window);
+		const enum made made = run_job(call, trace, &jobs[i], window, &without);
 
 		if (made == MADE)
 			continue;
@@ -435,6 +446,9 @@ static enum status run_jobs(const struct call *call, struct trace *trace)
 		if (names.n > 1)
 			ui_note(&loud, "%s", last);
 	}
+	if (without.n)
+		printf("Without data: %s\n", without.p);
+	text_end(&without);
 	/* What is left of a damaged file answers in part; only nothing at all is a failure. */
 	if (n_failed == names.n || !is_written)
 		return failed(call, "%s: %zu of %zu reports could not be made: %s", trace->path, n_failed, names.n,
@@ -455,7 +469,7 @@ static enum status run(struct call *call)
 		return help_formats(call, o->help_formats);
 	if (!call->n_operands)
 		return wrong(call, "stats: no file given");
-	if (!read_ranks(call, &o->ranks, &how))
+	if (!read_how(call, &o->ranks, &how))
 		return STATUS_WRONG;
 
 	/* Words first: a long import should not end in a misspelt report. */

@@ -21,6 +21,8 @@ static void show_progress(const struct ui *ui, const char *what, uint64_t done, 
 		return;
 	if (total)
 		fprintf(stderr, "%s%s %d %%", erase_line, what, (int)(100.0 * (double)done / (double)total));
+	else if (!done)
+		fprintf(stderr, "%s%s", erase_line, what);
 	else
 		fprintf(stderr, "%s%s %.1f MB", erase_line, what, (double)done / 1e6);
 	fflush(stderr);

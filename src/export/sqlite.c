@@ -42,6 +42,8 @@ static bool write_database(struct out *o, const char *file, const char *path, st
 		return false;
 	}
 	done = out_run(o, begin, err) && write_tables(o, path, err) && out_run(o, "COMMIT", err);
+	if (!done)
+		fail_in(err, "%s", path);
 	return sqlite3_close(o->db) == SQLITE_OK && done;
 }
 

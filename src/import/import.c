@@ -242,15 +242,16 @@ static bool are_distinct(struct inputs *in, struct err *err)
 static bool find_inputs(struct inputs *in, const char *const *paths, size_t n, struct err *err)
 {
 	for (size_t i = 0; i < n; i++) {
-		const bool is_folder = os_is_folder(paths[i]);
-		const char *control = is_folder ? find_control(&in->arena, paths[i]) : NULL;
+		const char *path = strcmp(paths[i], "-") == 0 ? "/dev/stdin" : paths[i];
+		const bool is_folder = os_is_folder(path);
+		const char *control = is_folder ? find_control(&in->arena, path) : NULL;
 
 		/* A file that was named and is not there is a slip of the pen, not a loss. */
-		if (!os_exists(paths[i]))
-			return fail(err, "%s: %s", paths[i], strerror(errno));
+		if (!os_exists(path))
+			return fail(err, "%s: %s", path, strerror(errno));
 		if (!is_folder || control)
-			add_input(in, control ? control : arena_copy(&in->arena, paths[i], strlen(paths[i])));
-		else if (!add_folder(in, paths[i], err))
+			add_input(in, control ? control : arena_copy(&in->arena, path, strlen(path)));
+		else if (!add_folder(in, path, err))
 			return false;
 	}
 	return are_distinct(in, err);
@@ -322,7 +323,8 @@ static bool is_trace_file(const char *path)
 	size_t got = 0;
 	bool is;
 
-	if (!os_open(path, &file, &ignored))
+	/* What is no file, a pipe, cannot be read twice. */
+	if (os_file_size(path) == 0 || !os_open(path, &file, &ignored))
 		return false;
 	is = os_read(&file, head, sizeof(head), &got, &ignored) && trace_is_file((struct span){ head, got });
 	os_close(&file);

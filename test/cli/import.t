@@ -40,3 +40,24 @@ fathom: --rank: 1 rank for 2 files
 $ fathom stats --rank x step.fathom
 fathom: stats: --rank: x is no number from 0 on
 ? 2
+
+# A report of nsys itself is read by way of an nsys, when none of its exports lies beside it.
+$ printf 'NVIDIA Tegra Profiler Report' > alone.nsys-rep; printf '#!/bin/sh\ncp forms/step.sqlite "$5"\n' > nsys; chmod +x nsys
+$ FATHOM_NSYS=./no-such-nsys fathom stats -q alone.nsys-rep
+fathom: alone.nsys-rep: needs an export (./no-such-nsys: could not be started): nsys export --type sqlite alone.nsys-rep
+? 1
+$ FATHOM_NSYS=./nsys fathom stats -r nvtx_sum -f csv:nohdr --limit 1 alone.nsys-rep | cut -d, -f3
+fathom: note: alone.nsys-rep: exporting with ./nsys
+Processing [alone.nsys-rep] with [nvtx_sum]...
+1
+
+# From a pipe, too.
+$ cat test/data/nsys/step.sqlite.gz | fathom stats -q -r nvtx_sum -f csv:nohdr --limit 1 - | cut -d, -f3
+1
+$ cat test/data/torch/sync_bound.json.gz | fathom info --tables /dev/stdin | head -n 1 | cut -c1-17
+/dev/stdin: whole
+
+# What a file says cannot break a line of ours: here the name of a table with a line's end.
+$ python3 -c "d = open('forms/step.sqlite', 'rb').read(); i = d.index(b'CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL'); open('bad.sqlite', 'wb').write(d[:i + 45] + b'\x60' + d[i + 46:])"; fathom info bad.sqlite 2>&1 > /dev/null | grep -vc '^fathom: '
+0
+? 1

@@ -53,3 +53,9 @@ $ fathom stats -q -r cuda_gpu_kern_sum:base -f csv:nohdr --limit 1 --sort 'total
 # A command that does not read is told, and ends nothing else.
 $ fathom stats -q -r cuda_api_sum -o @false test/data/nsys/step.sqlite.gz 2>&1 | grep -c 'did not end well'
 1
+
+# On a terminal the reports without data that nobody asked for are one line.
+$ script -qc 'stty cols 100; fathom stats test/data/nsys/step.sqlite.gz' /dev/null | grep -c 'SKIPPED\|^Without data: .*openacc_sum'
+1
+$ script -qc 'stty cols 100; fathom stats -r openacc_sum test/data/nsys/step.sqlite.gz' /dev/null | grep -c SKIPPED
+1

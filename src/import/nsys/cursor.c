@@ -5,6 +5,7 @@
  *       that is met twice ends the table, so a looped file ends as well.
  *   (2) No index is used: one of a stranger may be in any order or partial.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -110,6 +111,15 @@ static bool end(struct nsys_cursor *c, const char *kind, const char *detail)
 	return false;
 }
 
+/* How many bytes of the file a row took is not known; how many rows there were is. */
+static void tell_rows(struct nsys_cursor *c)
+{
+	char what[96];
+
+	snprintf(what, sizeof(what), "%.40s, %.1f million rows", c->table, (double)c->nsys->n_rows / 1e6);
+	source_progress(c->nsys->source, what, 0, 0);
+}
+
 bool nsys_cursor_step(struct nsys_cursor *c)
 {
 	int rc;
@@ -135,7 +145,7 @@ bool nsys_cursor_step(struct nsys_cursor *c)
 		return end(c, "corrupt", "it has more rows than the file has bytes");
 	c->n++;
 	if ((++c->nsys->n_rows & 0xffff) == 0)
-		source_progress(c->nsys->source, c->table, c->nsys->n_rows, 0);
+		tell_rows(c);
 	return true;
 }
 

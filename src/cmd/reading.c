@@ -1,5 +1,7 @@
 /*
- * cmd/ranks.c - the words of --rank, which every command that reads files has.
+ * cmd/reading.c - how files are read, which is the same for every command that
+ * reads them: the words of --rank, and what the environment says of nsys and of
+ * temporary files.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -7,7 +9,7 @@
 #include "cmd/command.h"
 #include "import/import.h"
 
-bool read_ranks(const struct call *call, const struct words *words, struct import_options *out)
+bool read_how(const struct call *call, const struct words *words, struct import_options *out)
 {
 	int32_t *ranks = arena_array(call->arena, int32_t, words->n);
 
@@ -22,6 +24,8 @@ bool read_ranks(const struct call *call, const struct words *words, struct impor
 			return fail(call->err, "%s: --rank: %s is no number from 0 on", call->command, word);
 		ranks[i] = (int32_t)value;
 	}
+	out->nsys = getenv("FATHOM_NSYS");
+	out->temporary = getenv("TMPDIR");
 	out->ranks = words->n ? ranks : NULL;
 	out->n_ranks = words->n;
 	return true;
