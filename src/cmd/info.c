@@ -225,8 +225,9 @@ static const struct option options[] = {
 	SWITCH(4, "tables", "the tables of the store"),
 	SWITCH(5, "coverage", "what became of each table of the sources"),
 	SWITCH(6, "losses", "what is missing, and why"),
-	SWITCH(7, "columns", "the columns of the tables"),
-	SWITCH(8, "facts", "what the sources tell of themselves and the machine"),
+	SWITCH(7, "health", "what does not fit together, and how much of the host was recorded"),
+	SWITCH(8, "columns", "the columns of the tables"),
+	SWITCH(9, "facts", "what the sources tell of themselves and the machine"),
 	{ 0, "rank", OPTION_LIST, "N[,...]", RANK_SUMMARY, offsetof(struct info_options, ranks) },
 };
 

@@ -19,13 +19,17 @@ struct info_part {
 	void (*fill)(const struct trace *trace, bool all, struct sheet *out);
 };
 
-enum { N_INFO_PARTS = 9, N_RECORDING_COLUMNS = 3 };
+enum { N_INFO_PARTS = 10, N_RECORDING_COLUMNS = 3, N_HEALTH_COLUMNS = 5 };
 
 extern const struct info_part info_parts[N_INFO_PARTS];
 
 /* The part of recordings, in info_recording.c. */
 extern const struct sheet_column info_recording_columns[N_RECORDING_COLUMNS];
 void info_fill_recording(const struct trace *trace, bool all, struct sheet *out);
+
+/* The part of health, in info_health.c. */
+extern const struct sheet_column info_health_columns[N_HEALTH_COLUMNS];
+void info_fill_health(const struct trace *trace, bool all, struct sheet *out);
 
 /* What the whole file comes to; times are NULL_i64 when nothing has a time. */
 struct info_summary {

@@ -446,6 +446,8 @@ const struct info_part info_parts[N_INFO_PARTS] = {
 	PART(tables, "Tables", true, table),
 	PART(coverage, "Coverage", true, coverage),
 	PART(losses, "Losses", true, loss),
+	{ .name = "health", .title = "Health", .is_default = true, .columns = info_health_columns,
+	  .n_columns = N_HEALTH_COLUMNS, .fill = info_fill_health },
 	PART(columns, "Columns", false, column),
 	PART(facts, "Facts", false, fact),
 };

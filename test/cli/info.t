@@ -15,3 +15,12 @@ Devices
 $ fathom info --losses test/data/nsys/kernels.sqlite.gz | tail -n +3
 Losses
  none
+
+# What does not fit together. The orphans are kernels of a graph that was launched before the trace began.
+$ fathom info --format json --health test/data/torch/cuda_graph.json.gz | python3 -c 'import json,sys; d=json.load(sys.stdin); print([(x["check"], x["count"], x["of"]) for x in d["health"] if x["count"]])'
+[('orphans', 76, 205)]
+$ fathom info --format json --health test/data/nsys/gpt_train.sqlite.gz | python3 -c 'import json,sys; d=json.load(sys.stdin); print([(x["check"], x["count"], x["of"]) for x in d["health"] if x["count"]])'
+[('overhead, ns', 6124973, 141535153), ('launches with a name', 448, 1152), ('threads with OS calls', 2, 2), ('threads with samples', 2, 2)]
+$ fathom info test/data/torch/sync_bound.json.gz | sed -n '/^Health/,$p' | grep -c orphans
+0
+? 1
