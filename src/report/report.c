@@ -4,6 +4,8 @@
  */
 #include "report/report.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "report/nvtx_name.h"
@@ -111,12 +113,36 @@ static bool takes(const struct report *report, const char *word)
 	return false;
 }
 
+/* The value of name=value where the report's args want a number: limit=N, rows=10. */
+static bool has_good_value(const struct report *report, const char *word)
+{
+	const char *value = strchr(word, '=');
+	const size_t length = value ? (size_t)(value - word) : 0;
+	char *end;
+
+	for (const char *p = report->args; value && p && (p = strchr(p, '=')); p++) {
+		if ((size_t)(p - report->args) < length || strncmp(p - length, word, length) != 0)
+			continue;
+		if ((p[1] != 'N' || (p[2] >= 'A' && p[2] <= 'Z')) && (p[1] < '0' || p[1] > '9'))
+			return true; /* sort=KEY, range=NAME */
+		errno = 0;
+		(void)strtoll(value + 1, &end, 10);
+		return !errno && end != value + 1 && !*end;
+	}
+	return true;
+}
+
 bool report_check_args(const struct report *report, const struct report_args *args, struct err *err)
 {
 	for (size_t i = 0; i < args->n_words; i++)
 		if (!takes(report, args->words[i]))
 			return fail(err, "report %s: no argument %s (it has %s)", report->name, args->words[i],
 				    report->args ? report->args : "none");
+	for (size_t i = 0; i < args->n_words; i++)
+		if (!has_good_value(report, args->words[i]))
+			return fail(err, "report %s: %s: not a number", report->name, args->words[i]);
+	if (report->check && !report->check(args, err))
+		return fail_in(err, "report %s", report->name);
 	if (args->sort) {
 		for (size_t c = 0; c < report->n_columns; c++)
 			if (sheet_is_column(&report->columns[c], args->sort))

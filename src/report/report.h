@@ -28,7 +28,7 @@ struct report {
 	const char *name;     /* cuda_gpu_kern_sum */
 	const char *title;    /* CUDA GPU Kernel Summary */
 	const char *question; /* which kernels are worth optimising first? */
-	const char *args;     /* ":base|:mangled", or NULL */
+	const char *args;     /* ":base|:mangled", or NULL; behind an = N and digits stand for a number */
 	const char *missing;  /* "GPU memory data", for SKIPPED; NULL for the words of the table */
 	const char *const *aliases; /* other names, ended by NULL; or NULL */
 	const struct need *needs;   /* data that must be recorded, first; then what else is read */
@@ -36,6 +36,8 @@ struct report {
 	bool any_will_do;           /* one of these is enough */
 	const struct sheet_column *columns;
 	size_t n_columns;
+	/* Refuses values of arguments, which the frame knows to be there; or NULL. */
+	bool (*check)(const struct report_args *args, struct err *err);
 	const void *spec;           /* the engine's specification, or NULL */
 	void (*run)(const struct trace *trace, const struct report *self, const struct report_args *args,
 		    struct sheet *out);

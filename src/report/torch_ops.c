@@ -54,7 +54,7 @@ struct average {
 struct wish {
 	bool by_shapes;
 	size_t stack;   /* frames to group by; 0 for none */
-	const char *sort, *unknown;
+	const char *sort;
 	size_t limit;   /* SIZE_MAX for all; rows beyond it are dropped when it was said */
 	bool is_limit_said;
 	size_t max_name_width, max_shapes_width, max_source_width;
@@ -108,11 +108,10 @@ static struct wish read_wish(const struct report_args *args)
 			wish.is_limit_said = true;
 		else if ((value = value_of(word, "sort")))
 			wish.sort = value;
-		else if (!value_of(word, "rank") && !read_size(word, "stack", &wish.stack) &&
-			 !read_size(word, "name_width", &wish.max_name_width) &&
-			 !read_size(word, "shapes_width", &wish.max_shapes_width) &&
-			 !read_size(word, "source_width", &wish.max_source_width))
-			wish.unknown = word;
+		else
+			(void)(read_size(word, "stack", &wish.stack) || read_size(word, "name_width", &wish.max_name_width) ||
+			       read_size(word, "shapes_width", &wish.max_shapes_width) ||
+			       read_size(word, "source_width", &wish.max_source_width));
 	}
 	if (wish.stack > TORCH_MAX_STACK)
 		wish.stack = TORCH_MAX_STACK;
@@ -301,18 +300,18 @@ static int compare_keys(const void *left, const void *right)
 	return a->row < b->row ? -1 : a->row > b->row;
 }
 
-/* Largest first; equal ones as they were first seen. False when there is no such key. */
-static bool sort_averages(struct averages *all, const char *key)
+/* Largest first; equal ones as they were first seen. */
+static void sort_averages(struct averages *all, const char *key)
 {
 	struct rank_key *keys = block_take(all->n * sizeof(*keys));
 	struct average *sorted = block_take(all->n * sizeof(*sorted));
-	bool is_known = true;
 
-	for (size_t i = 0; i < all->n && is_known; i++) {
+	for (size_t i = 0; i < all->n; i++) {
 		keys[i].row = i;
-		is_known = sort_value(&all->rows[i], key, &keys[i].value);
+		keys[i].value = 0;
+		(void)sort_value(&all->rows[i], key, &keys[i].value);
 	}
-	if (is_known && all->n > 0) {
+	if (all->n > 0) {
 		qsort(keys, all->n, sizeof(*keys), compare_keys);
 		for (size_t i = 0; i < all->n; i++)
 			sorted[i] = all->rows[keys[i].row];
@@ -320,7 +319,6 @@ static bool sort_averages(struct averages *all, const char *key)
 	}
 	block_end(keys);
 	block_end(sorted);
-	return is_known;
 }
 
 /* ---- the sheet ---- */
@@ -435,11 +433,8 @@ static void run(const struct trace *trace, const struct report *self, const stru
 		has_device_time |= all.rows[i].self_device_us > 0;
 	if (!wish.sort)
 		wish.sort = has_device_time ? "device_time_total" : "cpu_time_total";
-	if (strcmp(wish.sort, "none") != 0 && !sort_averages(&all, wish.sort))
-		wish.unknown = wish.sort;
-	if (wish.unknown)
-		out->heading = arena_print(out->arena, "%s: no such argument or sort key\n", wish.unknown);
-
+	if (strcmp(wish.sort, "none") != 0)
+		sort_averages(&all, wish.sort);
 	look = find_look(&all, &events, &wish, out->arena);
 	for (size_t i = 0; i < all.n && (!wish.is_limit_said || i < wish.limit); i++)
 		fill_row(sheet_add_row(out), &all.rows[i], &all, look, trace);
@@ -450,6 +445,17 @@ static void run(const struct trace *trace, const struct report *self, const stru
 	block_end(all.stack_of);
 	torch_events_end(&events);
 	arena_end(&scratch);
+}
+
+static bool check(const struct report_args *args, struct err *err)
+{
+	static const struct average any;
+	const char *key = read_wish(args).sort;
+	double value;
+
+	return !key || strcmp(key, "none") == 0 || sort_value(&any, key, &value) ||
+	       fail(err, "sort=%s: no such key (self_cpu_time_total, device_time_total, cpu_memory_usage, count, none ...)",
+		    key);
 }
 
 static const char *const aliases[] = { "key_averages", NULL };
@@ -472,5 +478,6 @@ const struct report report_torch_ops = {
 	.n_required = 1,
 	.columns = columns,
 	.n_columns = ARRAY_LEN(columns),
+	.check = check,
 	.run = run,
 };

@@ -18,3 +18,16 @@ $ fathom stats -q -r cuda_gpu_kern_sum -f csv job.fathom > a; fathom stats -q -r
 # Text that is no capture, and a capture that was cut.
 $ gzip -dc test/data/torch/sync_bound.json.gz | head -c 100000 > cut.json; fathom stats -q -r cuda_gpu_kern_sum:base --limit 1 cut.json 2>&1 | grep -c '^fathom: note: '
 1
+
+# Values of arguments are looked at before a file is.
+$ fathom stats -r torch_ops:sort=nothing no-such-file
+fathom: report torch_ops: sort=nothing: no such key (self_cpu_time_total, device_time_total, cpu_memory_usage, count, none ...)
+? 2
+$ fathom stats -r torch_ops:limit=x no-such-file
+fathom: report torch_ops: limit=x: not a number
+? 2
+$ fathom stats -r um_sum:rows= no-such-file
+fathom: report um_sum: rows=: not a number
+? 2
+$ fathom stats -q -r torch_ops:limit=-1:sort=self_cuda_time_total -f csv:nohdr test/data/torch/sync_bound.json.gz > all; wc -l < all
+26
