@@ -93,8 +93,11 @@ TEST(window, is_that_of_steps)
 	EXPECT_EQ_INT(w.to_ns, 47);
 	EXPECT(!window_of_steps(trace, "7-9", &w, &err));
 	EXPECT_EQ_TEXT(err.text, "steps 7-9: the trace has steps 0 to 2");
-	EXPECT(!window_of_steps(trace_of(""), "0", &w, &err));
+	trace_close(trace);
+	trace = trace_of("");
+	EXPECT(!window_of_steps(trace, "0", &w, &err));
 	EXPECT_EQ_TEXT(err.text, "steps 0: the trace has none (ProfilerStep#N, or an NVTX range that repeats)");
+	trace_close(trace);
 }
 
 TEST(window, refuses_what_are_no_steps)
