@@ -3,9 +3,10 @@
  *
  *   (1) Memory is bounded: one head of 64 KiB, and once reading goes beyond
  *       it a ring of N_BUFFERS blocks.
- *   (2) With more than one processor or job a thread of its own reads and
- *       decompresses into the ring while the importer parses; bytes and errors
- *       come in the same order either way.
+ *   (2) With more than one processor or job a thread of its own decompresses
+ *       into the ring while the importer parses; bytes and errors come in the
+ *       same order either way. Plain bytes are read where they are wanted: a
+ *       ring would only copy them once more.
  *   (3) The thread starts with the first read beyond the head, so an importer
  *       that only wants the path costs no thread.
  */
@@ -116,7 +117,7 @@ struct source *source_open(const char *path, const struct import_options *option
 	s->name = last_part(s->path);
 	s->options = *options;
 	s->ui = ui;
-	s->threaded = options->jobs != 1 && (options->jobs > 1 || os_processors() > 1);
+	s->threaded = decode_is_compressed(decode) && options->jobs != 1 && (options->jobs > 1 || os_processors() > 1);
 	s->head = arena_take(&s->arena, HEAD_SIZE);
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_cond_init(&s->filled, NULL);

@@ -72,41 +72,26 @@ void *seal_column(struct seal *seal, enum table_id t, const char *column)
 	return NULL;
 }
 
-/* The process of a row: by its stream, its thread, or told by itself. */
-static uint32_t row_process(struct seal *seal, enum table_id t, size_t i)
-{
-	const uint32_t *track = seal_find(seal, t, "track"), *own = seal_find(seal, t, "process");
-	const uint32_t *of_track = NULL;
-	const char *tracks = NULL;
-
-	if (own && own[i] != NULL_ref)
-		return own[i];
-	for (size_t c = 0; c < table_defs[t].n_columns; c++)
-		if (strcmp(table_defs[t].columns[c].name, "track") == 0)
-			tracks = table_defs[t].columns[c].unit;
-	if (tracks && strcmp(tracks, "stream") == 0)
-		of_track = SEALED(seal, stream, process);
-	else if (tracks && strcmp(tracks, "thread") == 0)
-		of_track = SEALED(seal, thread, process);
-	return track && of_track && track[i] != NULL_ref ? of_track[track[i]] : NULL_ref;
-}
-
-/* Processes of all rows of a table, to be given back. */
+/* Processes of all rows of a table, to be given back: told by the row itself, else by its stream or thread. */
 static uint32_t *row_processes(struct seal *seal, enum table_id t)
 {
 	uint32_t *out = block_take(seal->n[t] * sizeof(*out));
-	const uint32_t *track = seal_find(seal, t, "track");
-	uint32_t last_track = NULL_ref, last = NULL_ref;
-	bool known = false;
+	const uint32_t *track = seal_find(seal, t, "track"), *own = seal_find(seal, t, "process");
+	const uint32_t *of_track = NULL;
+	const char *tracks = "";
 
+	for (size_t c = 0; c < table_defs[t].n_columns; c++)
+		if (strcmp(table_defs[t].columns[c].name, "track") == 0)
+			tracks = table_defs[t].columns[c].unit;
+	if (strcmp(tracks, "stream") == 0)
+		of_track = SEALED(seal, stream, process);
+	else if (strcmp(tracks, "thread") == 0)
+		of_track = SEALED(seal, thread, process);
 	for (size_t i = 0; i < seal->n[t]; i++) {
-		bool same = known && track && track[i] == last_track && !seal_find(seal, t, "process");
-
-		if (!same)
-			last = row_process(seal, t, i);
-		out[i] = last;
-		last_track = track ? track[i] : NULL_ref;
-		known = true;
+		if (own && own[i] != NULL_ref)
+			out[i] = own[i];
+		else
+			out[i] = track && of_track && track[i] != NULL_ref ? of_track[track[i]] : NULL_ref;
 	}
 	return out;
 }
