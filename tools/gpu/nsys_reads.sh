@@ -11,19 +11,20 @@ nsys=$(find / -xdev -path '*host/target-linux-x64/nsys' -type f 2>/dev/null | he
 reports=cuda_gpu_kern_sum,cuda_gpu_kern_sum:base,cuda_gpu_kern_sum:mangled,cuda_gpu_kern_gb_sum,cuda_gpu_sum,cuda_api_sum,cuda_api_trace
 reports=$reports,cuda_api_gpu_sum,cuda_gpu_trace,cuda_kern_exec_sum,cuda_kern_exec_trace,cuda_gpu_mem_time_sum,cuda_gpu_mem_size_sum
 reports=$reports,nvtx_sum,nvtx_pushpop_sum,nvtx_startend_sum,nvtx_pushpop_trace,nvtx_gpu_proj_sum,nvtx_gpu_proj_trace,nvtx_kern_sum,osrt_sum
-stats() { LD_LIBRARY_PATH=$libs timeout 200 "$nsys" stats --force-export=false -q -f csv -r "$reports" "$1" 2>&1 | sed "s/$2/CAPTURE/g; s/\[.*\] with/[CAPTURE] with/"; }
+mkdir theirs ours
+stats() { (cd "$1" && LD_LIBRARY_PATH=$libs timeout 200 "$nsys" stats --force-export=false -q -f csv -r "$reports" capture.sqlite 2>&1); }
 LD_LIBRARY_PATH=$libs "$nsys" --version; "$dist/bin/fathom" --version
 for capture in $captures; do
 	name=$(basename "$capture" .sqlite.gz)
-	gunzip -c "$capture" >"$name.sqlite"
-	"$dist/bin/fathom" import -q -f "$capture" -o "$name.fathom"
-	"$dist/bin/fathom" export -q -f -t sqlite --lazy=true -o "ours_$name.sqlite" "$name.fathom"
-	stats "$name.sqlite" "$name" >"$name.theirs"
-	stats "ours_$name.sqlite" "ours_$name" >"$name.ours"
-	if cmp -s "$name.theirs" "$name.ours"; then
-		echo "$name: equal, $(wc -l <"$name.ours") lines of $(echo "$reports" | tr ',' '\n' | wc -l) reports"
+	gunzip -c "$capture" >theirs/capture.sqlite
+	"$dist/bin/fathom" import -q -f "$capture" -o capture.fathom
+	"$dist/bin/fathom" export -q -f -t sqlite --lazy=true -o ours/capture.sqlite capture.fathom
+	stats theirs >theirs.txt
+	stats ours >ours.txt
+	if cmp -s theirs.txt ours.txt; then
+		echo "$name: equal, $(wc -l <ours.txt) lines of $(echo "$reports" | tr ',' '\n' | wc -l) reports"
 	else
-		echo "$name: DIFFERS: $(diff "$name.theirs" "$name.ours" | grep -c '^[<>]') of $(wc -l <"$name.theirs") lines"
-		diff "$name.theirs" "$name.ours" | head -6 | cut -c1-200
+		echo "$name: DIFFERS: $(diff theirs.txt ours.txt | grep -c '^[<>]') of $(wc -l <theirs.txt) lines"
+		diff theirs.txt ours.txt | head -6 | cut -c1-200
 	fi
 done
