@@ -87,7 +87,6 @@ static struct arg *next_arg(struct parser *p)
 
 static void keep_arg(struct parser *p, struct arg *arg)
 {
-	arg->id = find_arg(p, &arg->key);
 	p->n_args++;
 	if (arg->id != ARG_UNKNOWN)
 		p->by_id[arg->id] = (uint32_t)p->n_args;
@@ -120,6 +119,35 @@ static enum parse to_key(struct cursor *at, bool *ended)
 	return PARSE_BROKEN;
 }
 
+/* Texts of some ten bytes, mostly equal. */
+static inline bool is_same_text(const char *a, const char *b, size_t n)
+{
+	size_t i = 0;
+
+	if (n < 8)
+		return memcmp(a, b, n) == 0;
+	for (; i + 8 < n; i += 8)
+		if (!is_same(a + i, b + i, 8))
+			return false;
+	return is_same(a + n - 8, b + n - 8, 8);
+}
+
+/* True when the key is the one that was guessed: the cursor is behind its colon then. */
+static inline bool is_guessed(struct cursor *at, const struct guess *g, struct json *key)
+{
+	if (!g->p || at->careful || (size_t)(at->end - at->p) <= g->n || !is_same_text(at->p, g->p, g->n))
+		return false;
+	*key = (struct json){ .p = at->p + g->key_at, .n = g->key_n, .type = JSON_STRING };
+	at->p += g->n;
+	return true;
+}
+
+static inline void learn(struct guess *g, const char *from, const struct cursor *at, const struct json *key, uint32_t id)
+{
+	if (!key->escaped && at->n_repairs == 0)
+		*g = (struct guess){ from, (uint32_t)(at->p - from), (uint32_t)(key->p - from), key->n, id };
+}
+
 /* At the { of args. */
 static enum parse read_args(struct parser *p)
 {
@@ -128,19 +156,29 @@ static enum parse read_args(struct parser *p)
 	enum parse result;
 	bool ended;
 
+	enum arg_id before = ARG_UNKNOWN;
+
 	clear_args(p);
 	p->at.p++;
-	for (;;) {
+	for (;; before = p->args[p->n_args - 1].id) {
+		struct guess *guess = &p->arg_guesses[before];
 		struct arg *arg = next_arg(p);
+		const char *from = p->at.p;
 
-		result = to_key(&p->at, &ended);
-		if (result != PARSE_DONE)
-			return result;
-		if (ended)
-			break;
-		result = json_key(&p->at, &arg->key);
-		if (result == PARSE_DONE)
-			result = json_value(&p->at, &arg->value);
+		if (is_guessed(&p->at, guess, &arg->key)) {
+			arg->id = guess->id;
+		} else {
+			result = to_key(&p->at, &ended);
+			if (result == PARSE_DONE && ended)
+				break;
+			if (result == PARSE_DONE)
+				result = json_key(&p->at, &arg->key);
+			if (result != PARSE_DONE)
+				return result;
+			arg->id = find_arg(p, &arg->key);
+			learn(guess, from, &p->at, &arg->key, arg->id);
+		}
+		result = json_value(&p->at, &arg->value);
 		if (result != PARSE_DONE)
 			return result;
 		keep_arg(p, arg);
@@ -188,19 +226,25 @@ static enum parse read_event(struct parser *p)
 	clear_args(p);
 	p->n_other_fields = 0;
 	p->at.p++;
-	for (;;) {
+	for (enum field before = N_FIELDS, field;; before = field) {
+		struct guess *guess = &p->field_guesses[before];
+		const char *from = p->at.p;
 		struct json key, other;
-		enum field field;
 		enum parse result;
 		bool ended;
 
-		result = to_key(&p->at, &ended);
-		if (result != PARSE_DONE || ended)
-			return result;
-		result = json_key(&p->at, &key);
-		if (result != PARSE_DONE)
-			return result;
-		field = find_field(&key);
+		if (is_guessed(&p->at, guess, &key)) {
+			field = guess->id;
+		} else {
+			result = to_key(&p->at, &ended);
+			if (result != PARSE_DONE || ended)
+				return result;
+			result = json_key(&p->at, &key);
+			if (result != PARSE_DONE)
+				return result;
+			field = find_field(&key);
+			learn(guess, from, &p->at, &key, field);
+		}
 		if (field == F_ARGS && *p->at.p == '{') {
 			result = read_args(p);
 		} else {

@@ -110,6 +110,16 @@ struct arg {
 	enum arg_id id;
 };
 
+/*
+ * What stood between two values the last time: a comma, spaces, a key, a
+ * colon. Profilers write the same again and again, and where the same bytes
+ * stand again there is nothing to read.
+ */
+struct guess {
+	const char *p; /* in the chunk's text; NULL for none */
+	uint32_t n, key_at, key_n, id; /* id: enum arg_id or enum field */
+};
+
 /* A thread's tools for reading events into one chunk. */
 struct parser {
 	struct chunk *c;
@@ -119,6 +129,8 @@ struct parser {
 	size_t n_args, args_room;
 	uint32_t by_id[N_ARGS]; /* place in args + 1 of the last one of that id; 0 if none */
 	uint32_t n_other_fields;
+	struct guess arg_guesses[N_ARGS];       /* by the argument before; ARG_UNKNOWN also for none */
+	struct guess field_guesses[N_FIELDS + 1]; /* by the field before; N_FIELDS also for none */
 	uint8_t arg_slots[256];
 };
 
