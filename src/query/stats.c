@@ -146,36 +146,30 @@ static void sum_wide(const int64_t *v, size_t n, struct stats *s)
 }
 
 /*
- * The same of values of 32 bits in one pass that the compiler can do four at a
- * time: a square is added in two halves, so that nothing carries. For fewer
- * than 2^31 values all of n Σx² - (Σx)² is exact in 128 bits.
+ * The same of values of 32 bits in one pass: squares fit 64 bits, and for
+ * fewer than 2^31 values all of n Σx² - (Σx)² is exact in 128.
  */
 static void sum_narrow(const uint32_t *v, size_t n, struct stats *s)
 {
-	uint64_t total = 0, low = 0, high = 0;
+	unsigned __int128 squares = 0;
+	uint64_t total = 0;
 	uint32_t min = v[0], max = v[0];
 
 	for (size_t i = 0; i < n; i++) {
-		const uint64_t x = v[i], square = x * x;
+		uint32_t x = v[i];
 
 		total += x;
-		low += (uint32_t)square;
-		high += square >> 32;
-	}
-	for (size_t i = 0; i < n; i++) {
-		min = v[i] < min ? v[i] : min;
-		max = v[i] > max ? v[i] : max;
+		squares += (uint64_t)x * x;
+		min = x < min ? x : min;
+		max = x > max ? x : max;
 	}
 	s->min = min;
 	s->max = max;
 	s->total = (int64_t)total;
 	s->mean = (double)total / (double)n;
-	if (n > 1) {
-		const unsigned __int128 squares = ((unsigned __int128)high << 32) + low;
-
+	if (n > 1)
 		s->deviation = sqrt((double)(squares * n - (unsigned __int128)total * total) / (double)n /
 				    (double)(n - 1));
-	}
 }
 
 INLINE struct stats stats_of_width(void *v, size_t n, bool wide)

@@ -240,21 +240,49 @@ static size_t raw_size(uint32_t kind)
 	}
 }
 
+/* What tells a kernel from all others of its process. */
+struct kernel_key {
+	uint64_t start_ns;
+	uint32_t correlation, zero;
+};
+
+static int by_key(const void *a, const void *b)
+{
+	return memcmp(a, b, sizeof(struct kernel_key));
+}
+
+/* A program that ends while a buffer is taken over leaves its records twice: they count once. */
 size_t capture_kernels(const struct captured *p)
 {
-	size_t n, bytes;
+	const size_t most = p->size / sizeof(struct spool_kernel);
+	struct kernel_key *keys = calloc(most + 1, sizeof(*keys));
+	struct seen *own = capture_records(p, SPOOL_KERNEL, NULL);
+	size_t n = 0, bytes, n_distinct = 0;
 
-	free(capture_records(p, SPOOL_KERNEL, &n));
+	for (struct seen *s = own; s->record; s++) {
+		const struct spool_kernel *k = s->record;
+
+		keys[n++] = (struct kernel_key){ k->start_ns, k->correlation, 0 };
+	}
+	free(own);
 	for (size_t at = SPOOL_SEGMENT; at + SPOOL_SEGMENT <= p->size; at += SPOOL_SEGMENT) {
 		const struct spool_segment *s = (const struct spool_segment *)(p->bytes + at);
 		const char *r = (const char *)s->body, *end = p->bytes + at + SPOOL_SEGMENT;
 
 		if (s->kind != SPOOL_SEGMENT_CUPTI || s->lent != SPOOL_LENT)
 			continue;
-		for (; end - r > 8 && (bytes = raw_size(*(const uint32_t *)r)) != 0; r += bytes)
-			n += *(const uint32_t *)r == CUPTI_CONCURRENT_KERNEL;
+		for (; end - r > 8 && (bytes = raw_size(*(const uint32_t *)r)) != 0; r += bytes) {
+			const struct cupti_kernel *k = (const struct cupti_kernel *)r;
+
+			if (k->kind == CUPTI_CONCURRENT_KERNEL && n < most)
+				keys[n++] = (struct kernel_key){ k->start, k->correlation, 0 };
+		}
 	}
-	return n;
+	qsort(keys, n, sizeof(*keys), by_key);
+	for (size_t i = 0; i < n; i++)
+		n_distinct += i == 0 || by_key(&keys[i], &keys[i - 1]) != 0;
+	free(keys);
+	return n_distinct;
 }
 
 const char *capture_text(const struct captured *p, uint32_t id)

@@ -45,16 +45,18 @@ static int64_t value_of(int shape, uint32_t r, size_t i)
 	case 2: return i == 3 ? 4000000000LL : 500 + (r >> 28);
 	case 3: return 77;
 	case 4: return ((int64_t)r << 10) - (1LL << 41);
+	case 5: return i % 2 ? 100 : 1000000 + (r >> 24); /* the middle two are of two heaps */
+	case 6: return (r >> 8) % 32 * 32;               /* as a GPU's clock ticks */
 	default: return (int64_t)i;
 	}
 }
 
 TEST(stats, agree_with_sorting)
 {
-	static const size_t sizes[] = { 1, 2, 3, 47, 48, 49, 50, 99, 100, 1000, 4097, 20000 };
+	static const size_t sizes[] = { 1, 2, 3, 47, 48, 49, 50, 99, 100, 1000, 4097, 20000, 32768, 40009, 65536 };
 	uint32_t state = 1;
 
-	for (int shape = 0; shape <= 5; shape++)
+	for (int shape = 0; shape <= 7; shape++)
 		for (size_t s = 0; s < ARRAY_LEN(sizes); s++) {
 			struct arena arena = { 0 };
 			size_t n = sizes[s];
