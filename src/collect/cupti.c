@@ -365,6 +365,30 @@ static bool subscribe(char *reason, size_t n)
 
 static const char not_enabled[] = "a kind of activities is not recorded";
 
+/* What some kinds want to be told before they are enabled. */
+static void configure_kinds(void)
+{
+	enum { SINGLE_DEVICE = 1, FIRST_COUNTER = 1, N_COUNTERS = 4, DEVICES = 16 };
+	struct { uint32_t scope, counter, device, is_on; } counters[N_COUNTERS * DEVICES];
+
+	if ((collector.kinds & SPOOL_CUDA_EVENTS) && collector.cupti.ActivityEnableCudaEventDeviceTimestamps)
+		TRY(ActivityEnableCudaEventDeviceTimestamps, (1), "records of events have no time of the device");
+	if (!(collector.kinds & SPOOL_UNIFIED_MEMORY) || !collector.cupti.ActivityConfigureUnifiedMemoryCounter)
+		return;
+	/* Copies in both directions, faults of the CPU, faults of the GPU. */
+	for (uint32_t i = 0; i < N_COUNTERS * DEVICES; i++) {
+		counters[i].scope = SINGLE_DEVICE;
+		counters[i].counter = FIRST_COUNTER + i % N_COUNTERS;
+		counters[i].device = i / N_COUNTERS;
+		counters[i].is_on = 1;
+	}
+	/* Of the devices that there are: CUPTI refuses those that are not. */
+	for (uint32_t n = DEVICES; n > 0; n /= 2)
+		if (collector.cupti.ActivityConfigureUnifiedMemoryCounter(counters, n * N_COUNTERS) == CUPTI_SUCCESS_)
+			return;
+	message(2, "cuptiActivityConfigureUnifiedMemoryCounter: refused; unified memory is not recorded");
+}
+
 bool cupti_begin(void)
 {
 	struct spool_head *head = collector.head;
@@ -387,6 +411,7 @@ bool cupti_begin(void)
 		return false;
 	TRY(SetThreadIdType, (1), "overheads may not be of the right thread");
 	TRY(ActivityRegisterCallbacks, ((void *)activity_requested, (void *)activity_completed), "no work of devices is recorded");
+	configure_kinds();
 	atomic_store(&head->cupti_status, SPOOL_CUPTI_READY);
 	/* Devices, contexts and streams are told once, when they are made: also outside of a window. */
 	TRY(ActivityEnable, (CUPTI_DEVICE), not_enabled);

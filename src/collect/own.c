@@ -22,7 +22,7 @@ static bool is_kept(void)
 	return true;
 }
 
-/* The same function in the library that comes after us; one without it says "not implemented". */
+/* The same function in the library that comes after us; without one the answer is 11, which CUPTI has for that. */
 #define PASS_ON(name, types, arguments) \
 	do { \
 		CUptiResult_(*next) types; \
