@@ -25,16 +25,26 @@ void *file_keep(struct trace *trace, void *block)
 	return block;
 }
 
+/* A cell of that size as often as 8 bytes hold it. */
+static uint64_t repeat(uint64_t bits, size_t size)
+{
+	switch (size) {
+	case 1: return (bits & UINT8_MAX) * 0x0101010101010101u;
+	case 2: return (bits & UINT16_MAX) * 0x0001000100010001u;
+	case 4: return (bits & UINT32_MAX) * 0x0000000100000001u;
+	default: return bits;
+	}
+}
+
 const void *file_constant(struct trace *trace, size_t size, uint64_t bits, size_t n)
 {
 	static const uint64_t nothing = 0;
-	uint64_t *cells, pattern = bits;
+	const uint64_t pattern = repeat(bits, size);
+	uint64_t *cells;
 	struct trace_constant *constant;
 
 	if (n == 0)
 		return &nothing;
-	for (size_t i = size; i < sizeof(pattern); i++)
-		memcpy((char *)&pattern + i, (char *)&pattern + i - size, 1);
 	for (constant = trace->constants; constant; constant = constant->next)
 		if (constant->pattern == pattern && constant->bytes >= n * size)
 			return constant->block;
