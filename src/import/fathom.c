@@ -33,14 +33,6 @@ static bool is_shared(enum table_id t)
 	return t == TABLE_device || t == TABLE_kernel_shape || t == TABLE_collective;
 }
 
-static enum table_id target(const struct column_def *column)
-{
-	for (enum table_id t = 0; t < N_TABLES; t++)
-		if (strcmp(table_defs[t].name, column->unit) == 0)
-			return t;
-	return N_TABLES;
-}
-
 /* Promise (2). The schema's refs have no cycle but launch, which api does not return. */
 static void visit(struct copy *c, enum table_id t)
 {
@@ -50,8 +42,8 @@ static void visit(struct copy *c, enum table_id t)
 		return;
 	c->visited[t] = true;
 	for (size_t i = 0; i < def->n_columns; i++)
-		if (def->columns[i].type == TYPE_ref && def->columns[i].stored && target(&def->columns[i]) < N_TABLES)
-			visit(c, target(&def->columns[i]));
+		if (def->columns[i].type == TYPE_ref && def->columns[i].stored && schema_find_table(def->columns[i].unit) < N_TABLES)
+			visit(c, schema_find_table(def->columns[i].unit));
 	c->order[c->n_order++] = t;
 }
 
@@ -78,7 +70,7 @@ static void find_sources(struct copy *c, enum table_id t)
 	for (size_t k = 0; k < ARRAY_LEN(owners); k++) {
 		size_t number = 0;
 		const struct column_def *column = column_named(t, owners[k], &number);
-		enum table_id to = column && column->type == TYPE_ref ? target(column) : N_TABLES;
+		enum table_id to = column && column->type == TYPE_ref ? schema_find_table(column->unit) : N_TABLES;
 		const ref *refs;
 
 		if (to == N_TABLES)
@@ -127,7 +119,7 @@ static void make_row(struct copy *c, enum table_id t, size_t i, int64_t offset_n
 			id = copy_text(c, id);
 			memcpy(to, &id, sizeof(id));
 		} else if (column->type == TYPE_ref) {
-			enum table_id at = target(column);
+			enum table_id at = schema_find_table(column->unit);
 
 			memcpy(&id, to, sizeof(id));
 			id = at < N_TABLES && id < trace_table(c->trace, at)->n ? c->rows[at][id] : NULL_ref;
@@ -224,7 +216,7 @@ static void copy_rows(struct copy *c, enum table_id t, uint32_t source, int64_t 
 		set_rank(c, t, row);
 		for (size_t k = 0; k < table_defs[t].n_columns; k++)
 			if (table_defs[t].columns[k].type == TYPE_ref &&
-			    target(&table_defs[t].columns[k]) == TABLE_source)
+			    schema_find_table(table_defs[t].columns[k].unit) == TABLE_source)
 				memcpy(row + table_defs[t].columns[k].row_at, &built, sizeof(built));
 		c->rows[t][i] = add_row(c, t, row);
 	}

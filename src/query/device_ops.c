@@ -61,6 +61,18 @@ struct device_ops device_ops(struct arena *arena, const struct trace *t, struct 
 	return ops;
 }
 
+static int by_value(const void *pa, const void *pb)
+{
+	const int64_t a = *(const int64_t *)pa, b = *(const int64_t *)pb;
+
+	return a < b ? -1 : a > b;
+}
+
+void sort_values(int64_t *values, size_t n)
+{
+	qsort(values, n, sizeof(*values), by_value);
+}
+
 double percentile(const int64_t *sorted, size_t n, double share)
 {
 	size_t rank;

@@ -54,5 +54,8 @@ static inline void interval_add(struct interval_union *u, int64_t start_ns, int6
 /* Sort operations by start, whatever their track. */
 void device_ops_by_start(struct device_op *op, size_t n);
 
+/* Sort values for percentile. */
+void sort_values(int64_t *values, size_t n);
+
 /* Value at a share (0 to 1) of n sorted values, by nearest rank; the median of an even number is the mean of two. */
 double percentile(const int64_t *sorted, size_t n, double share);

@@ -57,13 +57,6 @@ static int by_name(const void *pa, const void *pb)
 	return strcmp(((const struct launch *)pa)->name, ((const struct launch *)pb)->name);
 }
 
-static int by_value(const void *pa, const void *pb)
-{
-	const int64_t a = *(const int64_t *)pa, b = *(const int64_t *)pb;
-
-	return a < b ? -1 : a > b;
-}
-
 /* First begin, last end and ready time of every call that has any. */
 static struct work *find_spans(struct arena *arena, const struct trace *t, const struct device_ops *ops)
 {
@@ -116,7 +109,7 @@ static void print(struct sheet *out, const struct launch *launches, size_t n)
 	for (size_t p = 0; p < N_PHASES; p++) {
 		for (size_t i = 0; i < n; i++)
 			values[i] = launches[i].phases[p];
-		qsort(values, n, sizeof(*values), by_value);
+		sort_values(values, n);
 		cells[3 * p] = percentile(values, n, 0.5);
 		cells[3 * p + 1] = percentile(values, n, 0.9);
 		cells[3 * p + 2] = percentile(values, n, 0.99);

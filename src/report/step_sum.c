@@ -99,13 +99,6 @@ static struct timeline make_timeline(struct arena *arena, const struct device_op
 	return l;
 }
 
-static int by_value(const void *pa, const void *pb)
-{
-	const int64_t a = *(const int64_t *)pa, b = *(const int64_t *)pb;
-
-	return a < b ? -1 : a > b;
-}
-
 static void run(const struct trace *trace, const struct report *self, const struct report_args *args, struct sheet *out)
 {
 	const struct device_ops ops = device_ops(out->arena, trace, WINDOW_ALL);
@@ -135,7 +128,7 @@ static void run(const struct trace *trace, const struct report *self, const stru
 		lengths[n++] = to_ns - from_ns;
 	}
 	if (n > 1)
-		qsort(lengths, n, sizeof(*lengths), by_value);
+		sort_values(lengths, n);
 	if (n)
 		out->footer = arena_print(out->arena, "completion of %zu steps: p50 %.0f ns, p90 %.0f ns, p99 %.0f ns", n,
 					  percentile(lengths, n, 0.5), percentile(lengths, n, 0.9), percentile(lengths, n, 0.99));

@@ -176,10 +176,6 @@ void *file_keep(struct trace *trace, void *block);
 /* An array of n equal cells, shared by all that ask for the like. Owned by the trace. */
 const void *file_constant(struct trace *trace, size_t size, uint64_t bits, size_t n);
 
-/* Number of a table or column by name, or N_TABLES and n_columns. */
-enum table_id file_find_table(const char *name);
-size_t file_find_column(enum table_id t, const char *name);
-
 /* True when the rows of its table mean nothing without the column. */
 bool file_is_key(enum table_id t, size_t column);
 

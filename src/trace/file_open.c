@@ -21,24 +21,6 @@ bool trace_is_file(struct span head)
 	return head.n >= MAGIC_SIZE && memcmp(head.p, HEADER_MAGIC, MAGIC_SIZE) == 0;
 }
 
-enum table_id file_find_table(const char *name)
-{
-	enum table_id t = 0;
-
-	while (t < N_TABLES && strcmp(table_defs[t].name, name) != 0)
-		t++;
-	return t;
-}
-
-size_t file_find_column(enum table_id t, const char *name)
-{
-	size_t c = 0;
-
-	while (c < table_defs[t].n_columns && strcmp(table_defs[t].columns[c].name, name) != 0)
-		c++;
-	return c;
-}
-
 bool file_is_key(enum table_id t, size_t column)
 {
 	static const char *const names[] = { "start_ns", "end_ns", "time_ns", "track", "shape" };
@@ -126,8 +108,8 @@ static struct span plain_payload(const struct trace_file *f, const struct file_h
 static void adopt_column(struct trace *trace, const struct file_head *h)
 {
 	struct trace_file *f = trace->file;
-	const enum table_id t = file_find_table(h->table);
-	const size_t c = t < N_TABLES ? file_find_column(t, h->column) : 0;
+	const enum table_id t = schema_find_table(h->table);
+	const size_t c = t < N_TABLES ? schema_find_column(t, h->column) : 0;
 	char text[64];
 
 	if (t == N_TABLES || c == table_defs[t].n_columns || !table_defs[t].columns[c].stored || f->columns[t][c] ||
@@ -161,7 +143,7 @@ static void adopt_heads(struct trace *trace)
 		f->info.n_chunks += h->kind != CHUNK_CONTENTS && h->kind != CHUNK_INDEX;
 		switch (h->kind) {
 		case CHUNK_TABLE:
-			t = file_find_table(h->table);
+			t = schema_find_table(h->table);
 			if (t < N_TABLES && !f->tables[t] && h->state <= STATE_LOST)
 				f->tables[t] = h;
 			else

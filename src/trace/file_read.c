@@ -180,7 +180,7 @@ static bool load_column(struct trace *trace, enum table_id t, size_t c, struct e
 static bool find_other(struct trace *trace, enum table_id t, const struct file_head *h, const void **values,
 		       struct err *err)
 {
-	const size_t c = file_find_column(t, h->other);
+	const size_t c = schema_find_column(t, h->other);
 	const struct column_def *def = &table_defs[t].columns[c];
 	const struct file_head *other = c < table_defs[t].n_columns ? trace->file->columns[t][c] : NULL;
 
@@ -221,7 +221,7 @@ static bool read_column(struct trace *trace, enum table_id t, size_t c, const vo
 			*values = file_keep(trace, block);
 		}
 	}
-	if (def->type == TYPE_ref && !check_cells(*values, n, trace->file->rows[file_find_table(def->unit)],
+	if (def->type == TYPE_ref && !check_cells(*values, n, trace->file->rows[schema_find_table(def->unit)],
 						  def->unit, err))
 		return false;
 	if (def->type == TYPE_str && !check_cells(*values, n, trace->file->n_strings, "text", err))
@@ -243,7 +243,7 @@ static const void *empty_texts(struct trace *trace, const uint32_t *cells, size_
 
 static bool is_target_lost(const struct trace *trace, const struct column_def *def)
 {
-	return def->type == TYPE_ref && trace->file->table_cause[file_find_table(def->unit)];
+	return def->type == TYPE_ref && trace->file->table_cause[schema_find_table(def->unit)];
 }
 
 /* A column that cannot be read. */

@@ -1,5 +1,6 @@
 /* trace/schema.c - schema.def as tables that generic code can walk. */
 #include <math.h>
+#include <string.h>
 
 #include "trace/builder.h"
 #include "trace/trace.h"
@@ -51,6 +52,24 @@ const char *const cell_type_names[N_TYPES] = {
 	[TYPE_i64] = "i64", [TYPE_u64] = "u64", [TYPE_i32] = "i32", [TYPE_u32] = "u32", [TYPE_u16] = "u16",
 	[TYPE_u8] = "u8",   [TYPE_f64] = "f64", [TYPE_str] = "str", [TYPE_ref] = "ref",
 };
+
+enum table_id schema_find_table(const char *name)
+{
+	enum table_id t = 0;
+
+	while (t < N_TABLES && strcmp(table_defs[t].name, name) != 0)
+		t++;
+	return t;
+}
+
+size_t schema_find_column(enum table_id t, const char *name)
+{
+	size_t c = 0;
+
+	while (c < table_defs[t].n_columns && strcmp(table_defs[t].columns[c].name, name) != 0)
+		c++;
+	return c;
+}
 
 bool cell_is_null(enum cell_type type, const void *column, size_t i)
 {

@@ -289,24 +289,6 @@ static uint32_t *order_rows(const struct order *o, size_t n, size_t n_tracks)
 	return NULL;
 }
 
-static size_t find_column(const struct table_def *def, const char *name)
-{
-	size_t c = 0;
-
-	while (c < def->n_columns && strcmp(def->columns[c].name, name) != 0)
-		c++;
-	return c;
-}
-
-static enum table_id find_table(const char *name)
-{
-	size_t t = 0;
-
-	while (t < N_TABLES && strcmp(table_defs[t].name, name) != 0)
-		t++;
-	return (enum table_id)t;
-}
-
 /*
  * Only tables with a time are sorted; the others keep the order of their
  * source, and so do messages, whose two clocks cannot be compared.
@@ -315,8 +297,8 @@ static uint32_t *order_table(const struct builder *b, enum table_id t, char *con
 {
 	const struct table_def *def = &table_defs[t];
 	const size_t n = b->tables[t].n;
-	const size_t track = find_column(def, "track"), start = find_column(def, "start_ns");
-	const size_t time = find_column(def, "time_ns"), end = find_column(def, "end_ns");
+	const size_t track = schema_find_column(t, "track"), start = schema_find_column(t, "start_ns");
+	const size_t time = schema_find_column(t, "time_ns"), end = schema_find_column(t, "end_ns");
 	struct order o = { 0 };
 
 	if (n < 2 || (track == def->n_columns && start == def->n_columns && time == def->n_columns) ||
@@ -328,7 +310,7 @@ static uint32_t *order_table(const struct builder *b, enum table_id t, char *con
 		o.start = (const int64_t *)columns[start < def->n_columns ? start : time];
 	if (end < def->n_columns)
 		o.end = (const int64_t *)columns[end];
-	return order_rows(&o, n, track < def->n_columns ? b->tables[find_table(def->columns[track].unit)].n : 0);
+	return order_rows(&o, n, track < def->n_columns ? b->tables[schema_find_table(def->columns[track].unit)].n : 0);
 }
 
 static void permute(char **column, size_t size, const uint32_t *rows, size_t n)
@@ -371,7 +353,7 @@ static void follow_refs(char **columns, enum table_id t, size_t n, uint32_t *con
 
 		if (def->type != TYPE_ref || !cells)
 			continue;
-		target = find_table(def->unit);
+		target = schema_find_table(def->unit);
 		for (size_t i = 0; i < n; i++) {
 			if (cells[i] >= b->tables[target].n)
 				cells[i] = NULL_ref;

@@ -134,6 +134,10 @@ struct table_def {
 };
 
 extern const struct table_def table_defs[N_TABLES];
+/* Number of a table or column by name, or N_TABLES and n_columns. */
+enum table_id schema_find_table(const char *name);
+size_t schema_find_column(enum table_id t, const char *name);
+
 extern const size_t cell_sizes[N_TYPES];
 extern const char *const cell_type_names[N_TYPES];
 

@@ -39,7 +39,7 @@ static uint64_t touch(const struct trace *trace)
 			for (size_t i = 0; i < n && def->type == TYPE_ref; i++) {
 				const ref to = ((const ref *)column)[i];
 
-				EXPECT(to == NULL_ref || to < trace_table(trace, file_find_table(def->unit))->n);
+				EXPECT(to == NULL_ref || to < trace_table(trace, schema_find_table(def->unit))->n);
 			}
 			for (size_t i = 0; i < n && def->type == TYPE_str; i++)
 				EXPECT(((const str_id *)column)[i] == NULL_str ||
