@@ -1,0 +1,64 @@
+/*
+ * analysis/bottleneck.h - one word for what bounds a window, with its reasons.
+ */
+#pragma once
+
+#include "analysis/bounds.h"
+#include "analysis/idle.h"
+
+#define BOTTLENECKS(_) \
+	_(COMPUTE, "compute-bound") _(MEMORY, "memory-bound") _(LATENCY, "latency-bound") _(KERNEL, "kernel-bound") \
+	_(LAUNCH, "launch-bound") _(HOST, "host-bound") _(DATA, "data-bound") _(IO, "io-bound") \
+	_(COMM, "communication-bound") _(SYNC, "sync-bound") _(COPY, "copy-bound") _(ALLOC, "alloc-bound") \
+	_(DEPENDENCY, "dependency-bound") _(MIXED, "mixed") _(DIFFUSE, "diffuse") _(UNDECIDED, "undecided")
+
+enum bottleneck {
+#define BOTTLENECK_ENUM(word, name) BOTTLENECK_##word,
+	BOTTLENECKS(BOTTLENECK_ENUM)
+#undef BOTTLENECK_ENUM
+	N_BOTTLENECKS
+};
+
+enum share {
+	SHARE_KERNEL, SHARE_COMM, SHARE_COPY, SHARE_DATA, SHARE_SYNC, SHARE_LAUNCH, SHARE_HOST, SHARE_ALLOC, SHARE_IO,
+	SHARE_DEPENDENCY, SHARE_PROFILER, SHARE_NONE, N_SHARES
+};
+
+enum confidence { CONFIDENCE_LOW, CONFIDENCE_MEDIUM, CONFIDENCE_HIGH };
+
+/* A test and what it found; printed with every verdict. */
+struct criterion {
+	const char *name;   /* "share.launch" */
+	double value, limit;
+	bool is_met;
+};
+
+struct verdict {
+	enum bottleneck class, runner_up; /* runner_up UNDECIDED when nothing else is worth naming */
+	enum bottleneck mixed[2];         /* of MIXED */
+	bool is_confirmed, is_perturbed;  /* its tests hold; the profiler took 5 % or more */
+	enum confidence confidence;
+	double share[N_SHARES];           /* of the inner time; sums to 1 */
+	double coverage;                  /* host idle time with evidence / host idle time; NAN without any */
+	int64_t inner_ns;                 /* window without leading and trailing idle time */
+	struct criterion criteria[16];
+	size_t n_criteria;
+	size_t n_steps, n_steps_agree;    /* steps that were judged, and those of the same class */
+	const char *reason;               /* of UNDECIDED: which recording would tell */
+};
+
+const char *bottleneck_name(enum bottleneck b);
+const char *share_name(enum share s);
+
+struct bottleneck_input {
+	const struct timeline *tl;
+	size_t device;
+	const struct scope *scope;
+	const struct states *states;
+	const struct idle *idle;
+	const struct bounds *bounds;
+	const struct thresholds *limits;
+};
+
+/* Judge a device: median of the steps' shares, else the window's. */
+struct verdict bottleneck_of(const struct bottleneck_input *in, struct arena *arena);

@@ -1,0 +1,69 @@
+/*
+ * analysis/model.h - the window as a graph of tasks that can be re-timed.
+ *
+ * Nodes are device operations, host calls and host segments between them;
+ * edges are program order, launches, streams, events, graphs, waits and, over
+ * ranks, collectives. Edge delays are the lambdas: low percentiles of what was
+ * observed on edges that decided. The replay error says how far the model's
+ * own end is from the observed one, and stands beside every answer.
+ */
+#pragma once
+
+#include "analysis/graph.h"
+#include "analysis/path.h"
+
+enum task_kind { TASK_OP, TASK_CALL, TASK_SEGMENT, TASK_COLLECTIVE };
+
+struct task {
+	uint32_t index;  /* of op or call; of a segment: the call after it (NULL_ref at the thread's end) */
+	uint32_t thread; /* index of the host thread, or NULL_ref */
+	int64_t start_ns, end_ns; /* observed */
+	uint8_t kind;    /* enum task_kind */
+};
+
+enum edge_kind {
+	EDGE_PROGRAM, EDGE_LAUNCH, EDGE_STREAM, EDGE_PDL, EDGE_EVENT, EDGE_LEGACY, EDGE_GRAPH, EDGE_SYNC, EDGE_WAKE,
+	EDGE_COLLECTIVE, N_EDGE_KINDS
+};
+
+struct model {
+	struct task_graph graph;
+	struct task *tasks;       /* in the graph's order */
+	uint8_t *edge_kind;       /* by edge */
+	struct task_times times;  /* the model's own, from the window's start */
+	int64_t *slack_ns, *free_slack_ns;
+	int64_t lambda_ns[N_EDGE_KINDS];
+	uint64_t n_edges[N_EDGE_KINDS], n_violations;
+	int64_t largest_violation_ns;
+	int64_t observed_ns, replay_ns; /* the window; the model's finish */
+	double replay_error;            /* abs(replay - observed) / observed */
+	int64_t unexplained_ns;         /* positive residuals on the model's path */
+	bool is_acyclic;
+};
+
+/* Build it for a window; ranks may be NULL. Owned by the arena. False when times overflow. */
+bool model_build(struct model *out, const struct timeline *tl, struct interval window, const struct ranks *ranks,
+		 const struct thresholds *limits, struct arena *arena, struct err *err) MUST_CHECK;
+
+/* ---- what-if ---- */
+
+/* "kernel:REGEX=2x", "range:NAME=0", "copy=0", "launch=0", "sync=0", "comm=0", "host=0", "rank:1=peers". */
+struct what_if {
+	const char *text;       /* as written */
+	const char *reason;     /* why it was not answered, or NULL */
+	bool is_answered;
+	double factor;          /* durations are multiplied by it */
+	uint64_t n_tasks;       /* that it changes */
+	int64_t now_ns, then_ns; /* the model's finish without and with it, residuals kept out */
+	int64_t gain_low_ns, gain_high_ns; /* band: residuals kept, and without */
+	struct what_if_curve curve;
+	const char *limiter;    /* what decides the end then: a path kind with its largest name */
+};
+
+/* Answer one question. Fails at words that cannot be understood. */
+bool what_if_answer(struct what_if *out, const struct model *model, const struct timeline *tl, const char *text,
+		    const struct thresholds *limits, struct arena *arena, struct err *err) MUST_CHECK;
+
+/* The most valuable single changes, by gain, largest first; at most n. Owned by the arena. */
+struct what_if *what_if_best(const struct model *model, const struct timeline *tl, const struct thresholds *limits,
+			     size_t *n, struct arena *arena);
