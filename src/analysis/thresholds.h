@@ -4,7 +4,7 @@
 #include "base/err.h"
 
 struct thresholds {
-#define THRESHOLD(name, value, unit, doc) double name;
+#define THRESHOLD(subject, word, value, unit, doc) double subject##_##word;
 #include "analysis/thresholds.def"
 #undef THRESHOLD
 };
