@@ -24,6 +24,7 @@ struct states {
 	struct state_piece *at; /* neighbours differ; empty for a device without operations */
 	size_t n;
 	int64_t end_ns;
+	const struct account_index *index; /* running sums, so that many windows cost no more than one */
 };
 
 struct account {
@@ -39,10 +40,10 @@ struct account {
 	uint64_t n_ops[N_OP_CLASSES];          /* that touch the window */
 };
 
-/* States of each device. Owned by the arena. */
+/* States of every device, by its index. Owned by the arena. */
 struct states *states_of(const struct timeline *tl, struct arena *arena);
 
-/* Account of one device in a window. Asserts the identity. */
+/* Account of one device in a window; states are those of all devices. Asserts the identity. */
 struct account account_of(const struct timeline *tl, size_t device, const struct states *states, struct interval window);
 
 static inline int64_t account_exposed_comm_ns(const struct account *a) { return a->exposed_ns[OP_COMM]; }
