@@ -14,6 +14,14 @@ struct hand {
 	struct states *states;
 };
 
+static void end_hand(struct hand *h)
+{
+	arena_end(&h->arena);
+}
+
+/* An empty one that ends with its scope. */
+#define HAND(name) struct hand name __attribute__((cleanup(end_hand))) = { 0 }
+
 static int by_start(const void *pa, const void *pb)
 {
 	const struct op *a = pa, *b = pb;
@@ -57,7 +65,7 @@ static void make_example(struct hand *h)
 
 TEST(account, is_exact_for_the_example_of_overlap)
 {
-	struct hand h = { 0 };
+	HAND(h);
 	struct account a;
 
 	make_example(&h);
@@ -93,7 +101,7 @@ TEST(account, names_each_change_of_what_is_alive_once)
 		{ 16, STATE_IDLE, 0 },
 		{ 20, OP_MEMSET, 1 << OP_MEMSET },
 	};
-	struct hand h = { 0 };
+	HAND(h);
 
 	make_example(&h);
 	EXPECT_EQ_INT(h.states[0].n, ARRAY_LEN(expected));
@@ -108,7 +116,7 @@ TEST(account, names_each_change_of_what_is_alive_once)
 /* Prepare 2 ms on the host, compute 6 and communication 9 ms side by side, finalise 1 ms on the host. */
 TEST(account, is_exact_for_two_branches_that_overlap)
 {
-	struct hand h = { 0 };
+	HAND(h);
 	struct account a;
 
 	add(&h, 0, OP_COMPUTE, 2000000, 8000000);
@@ -129,7 +137,10 @@ TEST(account, is_exact_for_two_branches_that_overlap)
 /* {} is 0; [0,1) [1,2) is 2; [0,10) [2,3) is 10; [4,4) is 0 and one operation. */
 TEST(account, unites_intervals)
 {
-	struct hand none = { 0 }, neighbours = { 0 }, nested = { 0 }, empty = { 0 };
+	HAND(none);
+	HAND(neighbours);
+	HAND(nested);
+	HAND(empty);
 	struct account a;
 
 	finish(&none, 0);
@@ -162,7 +173,7 @@ TEST(account, unites_intervals)
 
 TEST(account, tells_leading_and_trailing_time_of_the_capture_alone)
 {
-	struct hand h = { 0 };
+	HAND(h);
 
 	add(&h, 0, OP_COMPUTE, 10, 20);
 	add(&h, 1, OP_COMPUTE, 80, 90);
@@ -178,7 +189,7 @@ TEST(account, tells_leading_and_trailing_time_of_the_capture_alone)
 
 TEST(account, holds_at_the_ends_of_time)
 {
-	struct hand h = { 0 };
+	HAND(h);
 	struct account a;
 
 	add(&h, 0, OP_COMPUTE, INT64_MIN + 1, 0);
@@ -250,7 +261,7 @@ TEST(account, is_what_counting_every_ns_gives_on_a_thousand_timelines)
 	uint64_t random = 20240229;
 
 	for (int round = 0; round < 1000; round++) {
-		struct hand h = { 0 };
+		HAND(h);
 		const size_t n = next_random(&random) % MAX_OPS;
 
 		for (size_t i = 0; i < n; i++) {
@@ -266,6 +277,5 @@ TEST(account, is_what_counting_every_ns_gives_on_a_thousand_timelines)
 
 			expect_as_counted(&h, n, from, from + 1 + (int64_t)(next_random(&random) % 90));
 		}
-		arena_end(&h.arena);
 	}
 }
