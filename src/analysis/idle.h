@@ -47,6 +47,7 @@ struct idle_piece {
 	uint8_t class;    /* enum idle_class */
 	bool is_refill;   /* after a drained queue: from the return of a wait until two operations were pending */
 	bool in_data;     /* inside a range or thread of data loading, whatever the class */
+	bool is_near;     /* host time inside an op that makes CUDA calls, or between two near calls, whatever the class */
 };
 
 struct gap {
@@ -73,6 +74,7 @@ struct idle_sums {
 	int64_t refill_ns, in_data_ns;                    /* in_data: of any class but DATA itself */
 	uint64_t n_gaps[N_TRIGGERS], n_listed;            /* gaps that touch the window; those not shorter than gap.min */
 	int64_t host_ns, named_ns;                        /* idle time of the host side; of it with evidence that names it */
+	int64_t near[N_TRIGGERS][N_IDLE_CLASSES];         /* of both, pieces that are near: submission, not other work */
 };
 
 const char *idle_class_name(enum idle_class c);   /* "idle.sync" */
