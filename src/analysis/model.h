@@ -1,29 +1,38 @@
 /*
  * analysis/model.h - the window as a graph of tasks that can be re-timed.
  *
- * Nodes are device operations, host calls and host segments between them;
- * edges are program order, launches, streams, events, graphs, waits and, over
- * ranks, collectives. Edge delays are the lambdas: low percentiles of what was
- * observed on edges that decided. The replay error says how far the model's
- * own end is from the observed one, and stands beside every answer.
+ * Nodes are device operations and host calls; edges are program order (its
+ * delay is the host's own time between two calls), launches, streams, events,
+ * graphs, waits and, over ranks, collectives. Edge delays are the lambdas: low
+ * percentiles of what was observed on edges that decided. The replay error
+ * says how far the model's own end is from the observed one, and stands beside
+ * every answer.
  */
 #pragma once
 
 #include "analysis/graph.h"
 #include "analysis/path.h"
 
-enum task_kind { TASK_OP, TASK_CALL, TASK_SEGMENT, TASK_COLLECTIVE };
+enum task_kind {
+	TASK_OP,         /* a device operation; of a matched collective its arrival, without duration */
+	TASK_CALL,       /* a host call; a blocking one without its wait */
+	TASK_COLLECTIVE, /* all ranks have arrived at a collective */
+	TASK_RETURN,     /* a blocking call returns */
+	TASK_TRANSFER,   /* a matched collective's transfer on one rank */
+	TASK_WINDOW,     /* the window begins; the first node */
+	TASK_END,        /* a thread reaches the window's end behind its last call */
+};
 
+/* Small, since there is one for every row of a capture; see model_task_interval. */
 struct task {
-	uint32_t index;  /* of op or call; of a segment: the call after it (NULL_ref at the thread's end) */
-	uint32_t thread; /* index of the host thread, or NULL_ref */
-	int64_t start_ns, end_ns; /* observed */
-	uint8_t kind;    /* enum task_kind */
+	uint32_t index; /* of op or call; of a collective in ranks; of a thread for TASK_END; else NULL_ref */
+	uint8_t kind;   /* enum task_kind */
 };
 
 enum edge_kind {
 	EDGE_PROGRAM, EDGE_LAUNCH, EDGE_STREAM, EDGE_PDL, EDGE_EVENT, EDGE_LEGACY, EDGE_GRAPH, EDGE_SYNC, EDGE_WAKE,
-	EDGE_COLLECTIVE, N_EDGE_KINDS
+	EDGE_COLLECTIVE, EDGE_QUEUE, /* room in a full queue */
+	N_EDGE_KINDS
 };
 
 struct model {
@@ -31,19 +40,25 @@ struct model {
 	struct task *tasks;       /* in the graph's order */
 	uint8_t *edge_kind;       /* by edge */
 	struct task_times times;  /* the model's own, from the window's start */
-	int64_t *slack_ns, *free_slack_ns;
-	int64_t lambda_ns[N_EDGE_KINDS];
+	int64_t *slack_ns;        /* total slack by task */
+	struct interval window;
+	int64_t lambda_ns[N_EDGE_KINDS];  /* median over the edges of a kind of what the model takes; NULL_i64 without any */
 	uint64_t n_edges[N_EDGE_KINDS], n_violations;
 	int64_t largest_violation_ns;
 	int64_t observed_ns, replay_ns; /* the window; the model's finish */
 	double replay_error;            /* abs(replay - observed) / observed */
 	int64_t unexplained_ns;         /* positive residuals on the model's path */
 	bool is_acyclic;
+	int64_t *residual_ns;     /* by task: its observed start less what its edges explain */
+	const struct ranks *ranks; /* or NULL */
 };
 
 /* Build it for a window; ranks may be NULL. Owned by the arena. False when times overflow. */
 bool model_build(struct model *out, const struct timeline *tl, struct interval window, const struct ranks *ranks,
 		 const struct thresholds *limits, struct arena *arena, struct err *err) MUST_CHECK;
+
+/* What was observed of a task, in the trace's time. */
+struct interval model_task_interval(const struct model *model, const struct timeline *tl, size_t task);
 
 /* ---- what-if ---- */
 
