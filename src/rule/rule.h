@@ -59,10 +59,13 @@ struct finding {
 	struct phrase reason;              /* of an abstained one: what is missing and what records it */
 };
 
+struct lookup;
+
 struct findings {
 	struct arena *arena;
 	struct finding *of; /* confirmed and suspected by severity and time, then abstained */
 	size_t n, room;
+	const struct lookup *look; /* what rules look up (lookup.h); while they run */
 };
 
 struct rule {
@@ -88,5 +91,11 @@ void finding_test(struct finding *f, const char *name, enum value_kind kind, dou
 void finding_text(struct finding *f, const char *name, const char *text);
 void finding_cite(struct finding *f, enum table_id table, ref row);
 
-/* A phrase of a finding with its values filled in. Owned by the arena. */
+/* A phrase of a finding with its values filled in; code in it stands in `...`. Owned by the arena. */
 const char *finding_say(const struct finding *f, const struct phrase *phrase, bool in_chinese, struct arena *arena);
+
+/* A value, or its limit, as people read it: 12.9 ms, 1,200, 37.1 %, 16.8 MB, 912 GB/s, 3.5, a text. Owned by the arena. */
+const char *value_say(const struct value *value, double number, struct arena *arena);
+
+/* 0.30 of the wall time is critical, 0.10 high, 0.03 medium, 0.01 low, what is below is for information. */
+enum finding_severity severity_of(double share_of_wall);
