@@ -132,3 +132,13 @@ struct graph_order {
 
 bool graph_sort(struct task_graph *g, size_t n_nodes, const struct graph_edge *edges, size_t n_edges,
 		struct graph_order *out, struct arena *arena) MUST_CHECK;
+
+/*
+ * For each node alone: the longest chain through it, and the longest one that
+ * avoids it (0 when there is none). With its duration times a the end is the
+ * larger of without and through - (1 - a) * duration. Times are those of
+ * graph_forward with the graph's own durations and delays; no edge may leave a
+ * start. n log n for all nodes together.
+ */
+void graph_alone(const struct task_graph *g, const struct task_times *times, int64_t *through_ns, int64_t *without_ns,
+		 struct arena *scratch);
