@@ -82,6 +82,8 @@ enum call_flag {
 	CALL_UNRESOLVED = 4,   /* waits, and for what is not known */
 	CALL_POLLS = 8,        /* first of a row of queries that together are a wait */
 	CALL_BACKPRESSURE = 16, /* a launch that met a full queue */
+	CALL_DEDUCED = 32,     /* the stream or device that it waits for is not told: the others were ruled out */
+	CALL_POLLED = 64,      /* a later query of the row that CALL_POLLS begins; the last of them succeeded */
 };
 
 struct call {

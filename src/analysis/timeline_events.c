@@ -1,0 +1,204 @@
+/*
+ * analysis/timeline_events.c - which record an event's wait is for.
+ *
+ * A wait uses the record that was current when it was issued. Sources name it
+ * by event and number of the record (Nsight Systems, our own captures) or by
+ * the correlation of the recording call and its stream (PyTorch).
+ */
+#include <stdlib.h>
+
+#include "analysis/timeline_parts.h"
+
+static int compare(int64_t a, int64_t b)
+{
+	return a < b ? -1 : a > b;
+}
+
+static int by_event(const void *pa, const void *pb)
+{
+	const struct recorded_event *a = pa, *b = pb;
+	int c = compare(a->process, b->process);
+
+	c = c ? c : compare(a->event, b->event);
+	c = c ? c : compare(a->event_sync, b->event_sync);
+	return c ? c : compare(a->at_ns, b->at_ns);
+}
+
+static int by_correlation(const void *pa, const void *pb)
+{
+	const struct record_call *a = pa, *b = pb;
+	int c = compare(a->process, b->process);
+
+	c = c ? c : compare(a->correlation, b->correlation);
+	return c ? c : compare(a->call, b->call);
+}
+
+static int by_number(const void *pa, const void *pb)
+{
+	const struct numbered_stream *a = pa, *b = pb;
+	int c = compare(a->process, b->process);
+
+	c = c ? c : compare(a->number, b->number);
+	return c ? c : compare(a->stream, b->stream);
+}
+
+static void index_records(struct timeline_parts *p)
+{
+	const struct trace *t = p->tl->trace;
+	struct events *e = &p->events;
+
+	e->records = arena_array(p->scratch, struct recorded_event, t->cuda_event.n);
+	for (size_t i = 0; i < t->cuda_event.n; i++) {
+		const ref stream = t->cuda_event.track[i], launch = t->cuda_event.launch[i];
+		const uint32_t call = launch == NULL_ref ? NULL_ref : p->tl->call_of_api[launch];
+
+		/* Without its call nobody knows what had been submitted before. */
+		if (stream == NULL_ref || call == NULL_ref || t->cuda_event.event[i] == NULL_u32)
+			continue;
+		e->records[e->n_records++] = (struct recorded_event){
+			t->stream.process[stream], t->cuda_event.event[i], t->cuda_event.event_sync[i], stream,
+			p->tl->calls[call].start_ns,
+		};
+	}
+	if (e->n_records)
+		qsort(e->records, e->n_records, sizeof(*e->records), by_event);
+}
+
+static void index_calls(struct timeline_parts *p)
+{
+	const struct trace *t = p->tl->trace;
+	struct events *e = &p->events;
+
+	e->calls = arena_array(p->scratch, struct record_call, t->api.n);
+	for (size_t i = 0; i < t->api.n; i++)
+		if (p->tl->call_of_api[i] != NULL_ref && t->api.correlation[i] != NULL_u32 &&
+		    call_names_class(&p->names, t->api.name[i]) == CALL_EVENT_RECORD)
+			e->calls[e->n_calls++] = (struct record_call){ t->thread.process[t->api.track[i]],
+								       t->api.correlation[i], p->tl->call_of_api[i] };
+	if (e->n_calls)
+		qsort(e->calls, e->n_calls, sizeof(*e->calls), by_correlation);
+	e->streams = arena_array(p->scratch, struct numbered_stream, t->stream.n);
+	for (size_t i = 0; i < t->stream.n; i++)
+		e->streams[e->n_streams++] = (struct numbered_stream){ t->stream.process[i], t->stream.number[i], (ref)i };
+	if (e->n_streams)
+		qsort(e->streams, e->n_streams, sizeof(*e->streams), by_number);
+}
+
+static bool names_call(const struct trace *t, size_t sync_row)
+{
+	return t->sync.waited_correlation[sync_row] >= 0 && t->sync.waited_correlation[sync_row] < NULL_u32;
+}
+
+void events_begin(struct timeline_parts *p)
+{
+	const struct trace *t = p->tl->trace;
+	bool by_call = false;
+
+	p->sync_of_call = arena_array(p->scratch, ref, p->tl->n_calls);
+	for (size_t i = 0; i < p->tl->n_calls; i++)
+		p->sync_of_call[i] = NULL_ref;
+	for (size_t i = 0; i < t->sync.n; i++) {
+		const ref launch = t->sync.launch[i];
+		const uint32_t call = launch == NULL_ref ? NULL_ref : p->tl->call_of_api[launch];
+
+		if (call != NULL_ref && p->sync_of_call[call] == NULL_ref)
+			p->sync_of_call[call] = (ref)i;
+		by_call |= names_call(t, i);
+	}
+	index_records(p);
+	if (by_call)
+		index_calls(p);
+}
+
+/* How many records are before a key: the first n of them are smaller, or equal. */
+static size_t records_until(const struct events *e, const struct recorded_event *key)
+{
+	size_t low = 0, high = e->n_records;
+
+	while (low < high) {
+		const size_t middle = low + (high - low) / 2;
+
+		if (by_event(&e->records[middle], key) <= 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* The call with a correlation, or NULL_ref; the first if there are several. */
+static uint32_t find_call(const struct events *e, uint32_t process, uint32_t correlation)
+{
+	const struct record_call key = { process, correlation, 0 };
+	size_t low = 0, high = e->n_calls;
+
+	while (low < high) {
+		const size_t middle = low + (high - low) / 2;
+
+		if (by_correlation(&e->calls[middle], &key) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < e->n_calls && e->calls[low].process == process && e->calls[low].correlation == correlation ?
+		       e->calls[low].call : NULL_ref;
+}
+
+/* The stream of a process with a number; of several, the one beside the waiting stream, else none. */
+static uint32_t find_stream(const struct timeline_parts *p, uint32_t process, int64_t number, ref beside)
+{
+	const struct events *e = &p->events;
+	const struct numbered_stream key = { process, number, 0 };
+	size_t low = 0, high = e->n_streams, n = 0;
+	uint32_t found = NULL_ref;
+
+	while (low < high) {
+		const size_t middle = low + (high - low) / 2;
+
+		if (by_number(&e->streams[middle], &key) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < e->n_streams && e->streams[low].process == process && e->streams[low].number == number; low++) {
+		found = e->streams[low].stream;
+		n++;
+		if (p->context_of_stream[found] == p->context_of_stream[beside])
+			return found;
+	}
+	return n == 1 ? found : NULL_ref;
+}
+
+bool events_find(const struct timeline_parts *p, size_t row, int64_t at_ns, uint32_t *stream, int64_t *recorded_ns)
+{
+	const struct sync_table *sync = &p->tl->trace->sync;
+	const ref waiting = sync->track[row];
+	struct recorded_event key;
+	size_t n;
+
+	if (waiting == NULL_ref)
+		return false;
+	key = (struct recorded_event){ p->tl->trace->stream.process[waiting], sync->event[row], sync->event_sync[row], 0,
+				       INT64_MAX };
+	if (names_call(p->tl->trace, row)) {
+		const uint32_t call = find_call(&p->events, key.process, (uint32_t)sync->waited_correlation[row]);
+
+		*stream = find_stream(p, key.process, sync->waited_stream[row], waiting);
+		if (call == NULL_ref || *stream == NULL_ref)
+			return false;
+		*recorded_ns = p->tl->calls[call].start_ns;
+		return true;
+	}
+	if (key.event == NULL_u32)
+		return false;
+	/* Without the number of the record: the last one before the wait. */
+	if (key.event_sync == NULL_u32)
+		key.at_ns = at_ns;
+	n = records_until(&p->events, &key);
+	if (n == 0 || p->events.records[n - 1].process != key.process || p->events.records[n - 1].event != key.event ||
+	    p->events.records[n - 1].event_sync != key.event_sync)
+		return false;
+	*stream = p->events.records[n - 1].stream;
+	*recorded_ns = p->events.records[n - 1].at_ns;
+	return true;
+}
