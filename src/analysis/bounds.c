@@ -13,6 +13,10 @@
  *	(3) An op's time is that of all its kernels in the capture, also those
  *	    beyond the window; what is charged to the window is clipped.
  *	(4) Without a peak, nothing is proved. Rates are told all the same.
+ *	(5) A grid bounds rates from above: a block lives on one SM, and an SM takes
+ *	    at most 64 bytes a cycle from the L2 cache. A kernel that runs alone and
+ *	    whose blocks can neither reach half of the arithmetic nor half of the
+ *	    bandwidth is latency-bound, whatever it does.
  */
 #include "analysis/bounds.h"
 
@@ -26,9 +30,14 @@
 /* Boards clock somewhat higher than their data sheet says; memory does not. */
 static const double CLOCK_HEADROOM = 1.10, MEMORY_HEADROOM = 1.02;
 
+/* Bytes that an SM takes from the L2 cache in a cycle, and a clock that no SM exceeds by much. */
+enum { SM_BYTES_PER_CYCLE = 64 };
+static const double HIGHEST_CLOCK_HZ = 2.5e9;
+
 /* Times of the kernels of an op. */
 struct op_time {
 	int64_t all_ns, window_ns;
+	bool is_proved;      /* by its grids already */
 	bool is_transformed; /* by an algorithm with fewer operations than the shapes say */
 };
 
@@ -37,6 +46,7 @@ struct search {
 	struct bounds *out;
 	const struct device_peaks *peaks; /* or NULL */
 	double peak_bytes_per_s, l2_bytes;
+	double most_blocks; /* of a grid that proves latency; NAN where the device is not known */
 	double proof_share;
 	struct names keys;
 	struct op_work *works; /* by number of keys */
@@ -47,12 +57,14 @@ static bool need(struct trace *trace, struct err *err)
 {
 	static const struct need needs[] = {
 		{ TABLE_kernel, BIT(kernel, op) | BIT(kernel, shape) },
-		{ TABLE_kernel_shape, BIT(kernel_shape, short_name) },
+		{ TABLE_kernel_shape, BIT(kernel_shape, short_name) | BIT(kernel_shape, grid_x) | BIT(kernel_shape, grid_y) |
+					      BIT(kernel_shape, grid_z) },
 		{ TABLE_op, BIT(op, name) | BIT(op, input_dims) | BIT(op, input_types) | BIT(op, input_strides) |
 				    BIT(op, input_values) },
 		{ TABLE_memcpy, BIT(memcpy, bytes) | BIT(memcpy, kind) },
 		{ TABLE_device, BIT(device, name) | BIT(device, compute_major) | BIT(device, compute_minor) |
-					BIT(device, memory_rate) | BIT(device, l2_bytes) },
+					BIT(device, memory_rate) | BIT(device, l2_bytes) | BIT(device, n_sms) |
+					BIT(device, clock_hz) },
 	};
 
 	return trace_need(trace, needs, ARRAY_LEN(needs), err);
@@ -84,6 +96,27 @@ static void find_peaks(struct search *s, ref device, struct arena *arena)
 	out->peak_bytes_per_s = s->peak_bytes_per_s;
 }
 
+/* The most blocks that cannot reach the given share of the SMs, nor of the bandwidth. */
+static double find_most_blocks(const struct search *s, ref device, double share)
+{
+	const struct device_table *d = &s->trace->device;
+	double clock_hz, by_bandwidth, by_sms;
+
+	if (device == NULL_ref || d->n_sms[device] <= 0 || !(s->peak_bytes_per_s > 0))
+		return NAN;
+	clock_hz = d->clock_hz[device] > 0 ? (double)d->clock_hz[device] : HIGHEST_CLOCK_HZ;
+	by_sms = share * d->n_sms[device];
+	by_bandwidth = share * s->peak_bytes_per_s / (SM_BYTES_PER_CYCLE * clock_hz);
+	return fmin(by_sms, by_bandwidth);
+}
+
+static double n_blocks(const struct kernel_shape_table *k, ref shape)
+{
+	if (shape == NULL_ref || k->grid_x[shape] <= 0 || k->grid_y[shape] <= 0 || k->grid_z[shape] <= 0)
+		return NAN;
+	return (double)k->grid_x[shape] * k->grid_y[shape] * k->grid_z[shape];
+}
+
 static int64_t add_ns(int64_t a, int64_t b)
 {
 	int64_t sum;
@@ -109,17 +142,28 @@ static void add_times(struct search *s, const struct timeline *tl, size_t device
 {
 	const struct timeline_device *d = &tl->devices[device];
 	const struct kernel_table *k = &s->trace->kernel;
+	const size_t end = (size_t)d->first_op + d->n_ops;
+	int64_t right_ns = INT64_MIN; /* the latest end so far */
 
-	for (size_t i = d->first_op; i < (size_t)d->first_op + d->n_ops; i++) {
+	for (size_t i = d->first_op; i < end; i++) {
 		const struct op *o = &tl->ops[i];
 		const struct interval part = interval_clip((struct interval){ o->start_ns, o->end_ns }, window);
+		const bool is_alone = right_ns <= o->start_ns && (i + 1 == end || tl->ops[i + 1].start_ns >= o->end_ns);
+		bool is_small;
 		ref op;
 
+		right_ns = o->end_ns > right_ns ? o->end_ns : right_ns;
 		if (o->class != OP_COMPUTE)
 			continue;
 		s->out->kernel_ns = add_ns(s->out->kernel_ns, interval_ns(part));
-		if (o->table != OF_KERNEL || (op = k->op[o->row]) == NULL_ref)
+		if (o->table != OF_KERNEL)
 			continue;
+		is_small = is_alone && n_blocks(&s->trace->kernel_shape, k->shape[o->row]) <= s->most_blocks;
+		if (is_small)
+			s->out->proved_ns[BOUND_LATENCY] = add_ns(s->out->proved_ns[BOUND_LATENCY], interval_ns(part));
+		if ((op = k->op[o->row]) == NULL_ref)
+			continue;
+		times[op].is_proved |= is_small;
 		times[op].all_ns = add_ns(times[op].all_ns, duration_ns(o->start_ns, o->end_ns));
 		times[op].window_ns = add_ns(times[op].window_ns, interval_ns(part));
 		times[op].is_transformed |= k->shape[o->row] != NULL_ref && is_transform[k->shape[o->row]];
@@ -190,7 +234,7 @@ static void prove_op(struct search *s, const struct op_work *work, const struct 
 	const double memory = prove_bytes(s, work, seconds);
 	int class = BOUND_NONE;
 
-	if (!is_product && !(work->bytes[BYTES_ALL] > s->l2_bytes))
+	if (time->is_proved || (!is_product && !(work->bytes[BYTES_ALL] > s->l2_bytes)))
 		return;
 	if (compute >= s->proof_share || memory >= s->proof_share)
 		class = compute >= memory ? BOUND_COMPUTE : BOUND_MEMORY;
@@ -229,6 +273,7 @@ bool bounds_of(struct bounds *out, const struct timeline *tl, size_t device, str
 	if (!need(trace, err))
 		return fail_in(err, "bounds");
 	find_peaks(&s, tl->devices[device].device, arena);
+	s.most_blocks = find_most_blocks(&s, tl->devices[device].device, limits->bound_idle_sm_share);
 	times = arena_array(&scratch, struct op_time, trace->op.n);
 	add_times(&s, tl, device, window, times, find_transforms(trace, &scratch));
 	for (ref op = 0; op < trace->op.n; op++)
