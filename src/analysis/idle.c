@@ -1,0 +1,544 @@
+/*
+ * analysis/idle.c - gaps of a device, their triggers, and the split of each
+ * into launch, dependency and host parts.
+ *
+ *	(1) Gaps are the idle pieces of the device's states, with one gap before
+ *	    and one after all operations (they may be empty). So what idle_sum
+ *	    says of a window is the account's idle time, to the ns.
+ *	(2) The pieces of a gap cover it without a hole, and neighbours differ.
+ *	(3) A gap is charged to one thread, the one that launched what ended it,
+ *	    or to those that it waited for; never to two at once.
+ *
+ * idle_host.c names the time of the host, idle_stacks.c by samples and frames,
+ * idle_tracks.c reads the rows of threads, idle_words.c what names say.
+ */
+#define _GNU_SOURCE
+#include "analysis/idle.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "analysis/idle_parts.h"
+#include "query/device_ops.h"
+#include "query/stats.h"
+
+const char *idle_class_name(enum idle_class c)
+{
+	static const char *const names[N_IDLE_CLASSES] = {
+#define IDLE_NAME(word, name) name,
+		IDLE_CLASSES(IDLE_NAME)
+#undef IDLE_NAME
+	};
+
+	return names[c];
+}
+
+const char *trigger_name(enum trigger t)
+{
+	static const char *const names[N_TRIGGERS] = { "leading", "trailing", "dependency", "sync",
+						       "starved", "latency",  "unknown" };
+
+	return names[t];
+}
+
+/* ---- one device ---- */
+
+struct gaps {
+	struct idler w;
+	size_t device;
+	struct gap *at;
+	size_t n;
+	uint32_t next_op;          /* the first operation that begins at the gap's end or later */
+	uint32_t last_ended;       /* of those before, the one that ends last */
+	int64_t *submitted_ns;     /* sorted: when the device's operations were asked for; NULL until needed */
+	size_t n_submitted, i_submitted;
+	size_t n_begun;            /* operations with a call that began, up to next_begun */
+	uint32_t next_begun;
+	int64_t pending_ns;        /* when two were pending, as last found */
+	bool lost;                 /* the source lost records of devices or calls */
+};
+
+static const struct call *call_of(const struct gaps *g, const struct op *op)
+{
+	return op->call == NULL_ref ? NULL : &g->w.tl->calls[op->call];
+}
+
+static struct host *host_of_call(struct gaps *g, const struct call *call)
+{
+	return host_of(&g->w, g->w.tl->threads[call->thread].thread);
+}
+
+/* True when rows that the gap's cause may lie in are known to be missing. */
+static bool has_lost_records(const struct trace *t)
+{
+	static const char *const kinds[] = { "dropped", "lost", "truncated", "damaged", "corrupt", "unreadable",
+					     "missing_kernels", "too_many" };
+	static const char *const places[] = { "kernel", "memcpy", "memset", "graph", "runtime", "driver", "call",
+					      "segment", "spool" };
+
+	for (size_t i = 0; i < t->loss.n; i++) {
+		const char *kind = trace_text(t, t->loss.kind[i]), *place = trace_text(t, t->loss.place[i]);
+
+		for (size_t k = 0; kind && k < ARRAY_LEN(kinds); k++)
+			if (strcmp(kind, kinds[k]) == 0)
+				return true;
+		for (size_t k = 0; place && k < ARRAY_LEN(places); k++)
+			if (strcasestr(place, places[k]))
+				return true;
+	}
+	return false;
+}
+
+/* ---- triggers ---- */
+
+static bool is_near(int64_t a_ns, int64_t b_ns, int64_t error_ns)
+{
+	return duration_ns(a_ns < b_ns ? a_ns : b_ns, a_ns < b_ns ? b_ns : a_ns) <= error_ns;
+}
+
+/* The first of a row of queries that a query belongs to. */
+static uint32_t first_poll(const struct timeline *tl, struct host *h, uint32_t call)
+{
+	uint32_t i = call;
+
+	while (i > h->first_call && tl->calls[i].flags & CALL_POLLED && (h->poll == NULL_ref || i > h->polled))
+		i--;
+	if (h->poll == NULL_ref || !(tl->calls[i].flags & CALL_POLLED) || i < h->poll)
+		h->poll = i;
+	h->polled = call;
+	return h->poll;
+}
+
+static int64_t end_of_wait(const struct timeline *tl, uint32_t call)
+{
+	const struct host_thread *t = &tl->threads[tl->calls[call].thread];
+
+	while (call + 1 < t->first_call + t->n_calls && tl->calls[call + 1].flags & CALL_POLLED)
+		call++;
+	return tl->calls[call].end_ns;
+}
+
+/* The call in which a thread waited until the device had nothing left, or NULL_ref. */
+static uint32_t draining_call(const struct gaps *g, struct host *h, int64_t g0)
+{
+	const struct timeline *tl = g->w.tl;
+
+	/* With two clocks the call may have returned, and one more begun, before the device's end is seen. */
+	for (uint32_t i = host_call_from(&g->w, h, g0), n = 0; i > h->first_call && n < 2; i--, n++) {
+		const uint32_t first = tl->calls[i - 1].flags & CALL_POLLED ? first_poll(tl, h, i - 1) : i - 1;
+		const struct call *s = &tl->calls[first];
+
+		if (s->flags & (CALL_BLOCKS | CALL_POLLS) && s->waits != NULL_ref &&
+		    is_near(tl->ops[s->waits].end_ns, g0, tl->clock_error_ns) &&
+		    duration_ns(end_of_wait(tl, first), g0) <= tl->clock_error_ns)
+			return first;
+	}
+	return NULL_ref;
+}
+
+/* The same for the launching thread, else for the one that it waited for, else for the one that was busy before it. */
+static uint32_t find_drain(struct gaps *g, const struct gap *gap, struct host *h)
+{
+	const struct open_row *wait;
+	uint32_t sync = draining_call(g, h, gap->start_ns);
+	bool is_loader;
+
+	if (sync != NULL_ref)
+		return sync;
+	if ((wait = host_wait_at(&g->w, h, gap->start_ns))) {
+		struct host *waker = host_waker(&g->w, h, wait->start_ns, wait->end_ns, &is_loader);
+
+		return waker ? draining_call(g, waker, gap->start_ns) : NULL_ref;
+	}
+	if (g->w.handed_by && g->w.handed_by->process == h->process) {
+		const uint32_t own = host_call_from(&g->w, h, gap->start_ns);
+
+		sync = draining_call(g, g->w.handed_by, gap->start_ns);
+		if (sync != NULL_ref && own > h->first_call &&
+		    g->w.tl->calls[own - 1].end_ns > g->w.tl->calls[sync].start_ns)
+			return NULL_ref;
+	}
+	return sync;
+}
+
+static enum trigger trigger_of(struct gaps *g, struct gap *gap, const struct op *after, const struct call *call)
+{
+	const int64_t g0 = gap->start_ns, x = after->ready_ns;
+
+	if (x != NULL_i64 && x > g0 && x > call->start_ns)
+		return TRIGGER_DEPENDENCY;
+	gap->sync = find_drain(g, gap, host_of_call(g, call));
+	if (gap->sync != NULL_ref)
+		return TRIGGER_SYNC;
+	return call->start_ns > g0 ? TRIGGER_STARVED : after->flags & OP_UNRESOLVED ? TRIGGER_DEPENDENCY :
+								TRIGGER_LATENCY;
+}
+
+/* ---- refill: until two operations are pending ---- */
+
+static void find_submitted(struct gaps *g)
+{
+	const struct timeline *tl = g->w.tl;
+	const struct timeline_device *d = &tl->devices[g->device];
+	bool is_sorted = true;
+
+	g->submitted_ns = arena_array(g->w.arena, int64_t, d->n_ops);
+	for (uint32_t i = d->first_op; i < d->first_op + d->n_ops; i++) {
+		const struct call *call = call_of(g, &tl->ops[i]);
+
+		if (!call || tl->ops[i].flags & OP_INVERTED)
+			continue;
+		is_sorted &= g->n_submitted == 0 || g->submitted_ns[g->n_submitted - 1] <= call->start_ns;
+		g->submitted_ns[g->n_submitted++] = call->start_ns;
+	}
+	if (!is_sorted)
+		sort_values(g->submitted_ns, g->n_submitted);
+	g->next_begun = d->first_op;
+	g->pending_ns = INT64_MIN;
+}
+
+/* Operations asked for up to a time that have not begun; times only grow. */
+static size_t pending_at(struct gaps *g, int64_t at_ns)
+{
+	const struct timeline *tl = g->w.tl;
+	const struct timeline_device *d = &tl->devices[g->device];
+
+	while (g->i_submitted < g->n_submitted && g->submitted_ns[g->i_submitted] <= at_ns)
+		g->i_submitted++;
+	for (; g->next_begun < d->first_op + d->n_ops && tl->ops[g->next_begun].start_ns <= at_ns; g->next_begun++) {
+		const struct op *op = &tl->ops[g->next_begun];
+
+		g->n_begun += op->call != NULL_ref && !(op->flags & OP_INVERTED);
+	}
+	return g->i_submitted > g->n_begun ? g->i_submitted - g->n_begun : 0;
+}
+
+static int64_t refill_until(struct gaps *g, int64_t from_ns)
+{
+	if (!g->submitted_ns)
+		find_submitted(g);
+	if (from_ns <= g->pending_ns)
+		return g->pending_ns;
+	g->pending_ns = from_ns;
+	while (pending_at(g, g->pending_ns) < 2) {
+		if (g->i_submitted == g->n_submitted)
+			return g->pending_ns = INT64_MAX;
+		g->pending_ns = g->submitted_ns[g->i_submitted];
+	}
+	return g->pending_ns;
+}
+
+/* ---- the split ---- */
+
+static int64_t clamp(int64_t t, int64_t low, int64_t high)
+{
+	return t < low ? low : t > high ? high : t;
+}
+
+static void split_launch(struct gaps *g, struct host *h, const struct op *after, const struct call *call,
+			 int64_t start_ns, int64_t end_ns)
+{
+	const int64_t r = clamp(call->end_ns, start_ns, end_ns);
+	const bool is_open = after->flags & OP_UNRESOLVED;
+	struct what what = { call->row, TABLE_api, IDLE_LAUNCH_API, host_in_data(&g->w, h, start_ns), false };
+
+	piece_add_host(&g->w, h, start_ns, r, what);
+	what.class = is_open ? IDLE_DEP_UNRESOLVED : IDLE_LAUNCH_DEVICE;
+	what.in_data = false;
+	piece_add_host(&g->w, h, r, end_ns, what);
+}
+
+static void split_dependency(struct gaps *g, const struct op *after, int64_t start_ns, int64_t end_ns)
+{
+	const struct timeline *tl = g->w.tl;
+	const struct timeline_device *d = &tl->devices[g->device];
+	struct what what = { NULL_ref, 0, IDLE_DEP_UNRESOLVED, false, false };
+
+	if (after->releaser != NULL_ref) {
+		const struct op *releaser = &tl->ops[after->releaser];
+
+		what.row = releaser->row;
+		what.table = (uint8_t)op_table(releaser);
+		if (after->releaser < d->first_op || after->releaser >= d->first_op + d->n_ops ||
+		    after->release == RELEASE_REMOTE)
+			what.class = IDLE_DEP_REMOTE;
+		else if (after->release == RELEASE_EVENT)
+			what.class = IDLE_DEP_EVENT;
+	}
+	piece_add(&g->w, start_ns, end_ns, what);
+}
+
+static void split(struct gaps *g, const struct gap *gap, const struct op *after, const struct call *call)
+{
+	const int64_t g0 = gap->start_ns, g1 = gap->end_ns, x = after->ready_ns;
+	struct host *h = host_of_call(g, call);
+
+	if (x != NULL_i64 && x > call->start_ns) {
+		const int64_t x1 = clamp(x, g0, g1);
+
+		split_dependency(g, after, g0, x1);
+		split_launch(g, h, after, call, x1, g1);
+	} else {
+		const int64_t a1 = clamp(call->start_ns, g0, g1);
+
+		host_explain(&g->w, h, g0, a1);
+		split_launch(g, h, after, call, a1, g1);
+	}
+}
+
+/* ---- gaps ---- */
+
+static bool is_first_asked(const struct gaps *g, const struct op *op, const struct op *than)
+{
+	const struct call *a = call_of(g, op), *b = call_of(g, than);
+
+	if (!a || !b)
+		return a && !b;
+	if (a->start_ns != b->start_ns)
+		return a->start_ns < b->start_ns;
+	return op->table != than->table ? op->table < than->table : op->row < than->row;
+}
+
+/* Find the operations that end at a gap's start and begin at its end. */
+static void find_neighbours(struct gaps *g, struct gap *gap)
+{
+	const struct timeline *tl = g->w.tl;
+	const struct timeline_device *d = &tl->devices[g->device];
+	const uint32_t end = d->first_op + d->n_ops;
+
+	for (; g->next_op < end && tl->ops[g->next_op].start_ns < gap->end_ns; g->next_op++)
+		if (g->last_ended == NULL_ref || tl->ops[g->next_op].end_ns >= tl->ops[g->last_ended].end_ns)
+			g->last_ended = g->next_op;
+	gap->before = g->last_ended;
+	gap->after = g->next_op < end ? g->next_op : NULL_ref;
+	for (uint32_t i = g->next_op; i < end && tl->ops[i].start_ns == gap->end_ns; i++)
+		if (is_first_asked(g, &tl->ops[i], &tl->ops[gap->after]))
+			gap->after = i;
+}
+
+/* The thread that used the device and made the last call of all that did. */
+static uint32_t last_thread(const struct gaps *g)
+{
+	const struct timeline *tl = g->w.tl;
+	const struct timeline_device *d = &tl->devices[g->device];
+	uint8_t *uses = arena_array(g->w.arena, uint8_t, tl->n_threads);
+	uint32_t last = NULL_ref;
+
+	for (uint32_t i = d->first_op; i < d->first_op + d->n_ops; i++)
+		if (tl->ops[i].call != NULL_ref)
+			uses[tl->calls[tl->ops[i].call].thread] = 1;
+	for (uint32_t i = 0; i < tl->n_threads; i++) {
+		const struct host_thread *t = &tl->threads[i];
+
+		if (uses[i] && (last == NULL_ref ||
+				tl->calls[t->first_call + t->n_calls - 1].end_ns >
+					tl->calls[tl->threads[last].first_call + tl->threads[last].n_calls - 1].end_ns))
+			last = i;
+	}
+	return last;
+}
+
+static void explain_unknown(struct gaps *g, const struct gap *gap)
+{
+	const enum idle_class class = g->lost ? IDLE_UNKNOWN_LOSS : IDLE_UNKNOWN_ORPHAN;
+
+	piece_add(&g->w, gap->start_ns, gap->end_ns, (struct what){ NULL_ref, 0, class, false, false });
+}
+
+static void begin_gap(struct gaps *g, struct gap *gap)
+{
+	const struct call *before = gap->before == NULL_ref ? NULL : call_of(g, &g->w.tl->ops[gap->before]);
+
+	g->w.gap_piece = g->w.n_pieces;
+	g->w.gap_start_ns = gap->start_ns;
+	g->w.handed_by = before ? host_of_call(g, before) : NULL;
+	gap->first_piece = (uint32_t)g->w.n_pieces;
+	gap->thread = gap->sync = NULL_ref;
+}
+
+static void explain_gap(struct gaps *g, struct gap *gap, bool is_leading)
+{
+	const struct op *after;
+	const struct call *call;
+
+	find_neighbours(g, gap);
+	begin_gap(g, gap);
+	after = &g->w.tl->ops[gap->after];
+	call = call_of(g, after);
+	if (call)
+		gap->thread = call->thread;
+	if (is_leading)
+		gap->trigger = TRIGGER_LEADING;
+	else
+		gap->trigger = (uint8_t)(call ? trigger_of(g, gap, after, call) : TRIGGER_UNKNOWN);
+	if (gap->trigger == TRIGGER_SYNC) {
+		g->w.refill_end_ns = gap->start_ns; /* of the wait before this one */
+		g->w.refill_start_ns = end_of_wait(g->w.tl, gap->sync);
+		g->w.refill_end_ns = refill_until(g, g->w.refill_start_ns);
+	}
+	if (call)
+		split(g, gap, after, call);
+	else
+		explain_unknown(g, gap);
+	gap->n_pieces = (uint32_t)(g->w.n_pieces - gap->first_piece);
+}
+
+static void explain_trailing(struct gaps *g, struct gap *gap)
+{
+	gap->end_ns = gap->end_ns > gap->start_ns ? gap->end_ns : gap->start_ns;
+	gap->before = g->last_ended;
+	gap->after = NULL_ref;
+	gap->trigger = TRIGGER_TRAILING;
+	begin_gap(g, gap);
+	gap->thread = last_thread(g);
+	g->w.handed_by = NULL;
+	g->w.refill_end_ns = INT64_MIN; /* nothing comes that could refill the queue */
+	if (gap->thread == NULL_ref)
+		explain_unknown(g, gap);
+	else
+		host_explain(&g->w, host_of(&g->w, g->w.tl->threads[gap->thread].thread), gap->start_ns, gap->end_ns);
+	gap->n_pieces = (uint32_t)(g->w.n_pieces - gap->first_piece);
+}
+
+static void explain_nothing(struct gaps *g)
+{
+	const struct timeline *tl = g->w.tl;
+
+	g->at = arena_array(g->w.arena, struct gap, 1);
+	g->n = 1;
+	g->at[0] = (struct gap){ .start_ns = tl->first_ns, .end_ns = tl->last_ns, .before = NULL_ref,
+				 .after = NULL_ref, .thread = NULL_ref, .sync = NULL_ref, .trigger = TRIGGER_LEADING };
+	piece_add(&g->w, tl->first_ns, tl->last_ns, (struct what){ NULL_ref, 0, IDLE_NO_WORK, false, false });
+	g->at[0].n_pieces = (uint32_t)g->w.n_pieces;
+}
+
+static void explain_all(struct gaps *g, const struct states *states)
+{
+	const struct timeline *tl = g->w.tl;
+	size_t n = 2;
+
+	for (size_t i = 0; i < states->n; i++)
+		n += states->at[i].class == STATE_IDLE;
+	g->at = arena_array(g->w.arena, struct gap, n);
+	g->next_op = tl->devices[g->device].first_op;
+	g->last_ended = NULL_ref;
+
+	const int64_t start_ns = states->at[0].start_ns;
+
+	g->at[g->n] = (struct gap){ .start_ns = tl->first_ns < start_ns ? tl->first_ns : start_ns, .end_ns = start_ns };
+	explain_gap(g, &g->at[g->n++], true);
+	for (size_t i = 0; i < states->n; i++) {
+		if (states->at[i].class != STATE_IDLE)
+			continue;
+		g->at[g->n] = (struct gap){ .start_ns = states->at[i].start_ns,
+					    .end_ns = i + 1 < states->n ? states->at[i + 1].start_ns : states->end_ns };
+		explain_gap(g, &g->at[g->n++], false);
+	}
+	g->at[g->n] = (struct gap){ .start_ns = states->end_ns, .end_ns = tl->last_ns };
+	explain_trailing(g, &g->at[g->n++]);
+}
+
+bool idle_of(struct idle *out, const struct timeline *tl, size_t device, const struct states *states,
+	     const struct thresholds *limits, struct arena *arena, struct err *err)
+{
+	struct arena scratch = { 0 };
+	struct gaps g = { .device = device };
+
+	if (!idler_begin(&g.w, tl, limits, &scratch, err)) {
+		arena_end(&scratch);
+		return false;
+	}
+	g.lost = has_lost_records(tl->trace);
+	if (states->n == 0)
+		explain_nothing(&g);
+	else
+		explain_all(&g, states);
+	out->n_gaps = g.n;
+	out->gaps = arena_array(arena, struct gap, g.n);
+	memcpy(out->gaps, g.at, g.n * sizeof(*g.at));
+	out->n_pieces = g.w.n_pieces;
+	out->pieces = arena_array(arena, struct idle_piece, g.w.n_pieces);
+	if (g.w.n_pieces)
+		memcpy(out->pieces, g.w.pieces, g.w.n_pieces * sizeof(*g.w.pieces));
+	block_end(g.w.pieces);
+	block_end(g.w.rests);
+	arena_end(&scratch);
+	return true;
+}
+
+/* ---- sums ---- */
+
+/* Time that the host is answerable for. */
+static bool is_of_host(enum idle_class c)
+{
+	return c == IDLE_LAUNCH_API || (c >= IDLE_SYNC && c <= IDLE_PROFILER) || c >= IDLE_UNKNOWN_LOSS;
+}
+
+static bool is_named(const struct idle_piece *p)
+{
+	if (p->class == IDLE_SUBMISSION)
+		return p->row != NULL_ref;
+	return p->class != IDLE_UNNAMED && p->class < IDLE_UNKNOWN_LOSS;
+}
+
+static void sum_piece(struct idle_sums *s, const struct gap *gap, const struct idle_piece *p, int64_t ns)
+{
+	s->both[gap->trigger][p->class] += ns;
+	s->near[gap->trigger][p->class] += p->is_near ? ns : 0;
+	if (gap->trigger == TRIGGER_LEADING || gap->trigger == TRIGGER_TRAILING)
+		return;
+	s->by_class[p->class] += ns;
+	s->refill_ns += p->is_refill ? ns : 0;
+	s->in_data_ns += p->in_data && p->class != IDLE_DATA ? ns : 0;
+	if (is_of_host(p->class)) {
+		s->host_ns += ns;
+		s->named_ns += is_named(p) ? ns : 0;
+	}
+}
+
+static void sum_gap(struct idle_sums *s, const struct idle *idle, const struct gap *gap, struct interval window)
+{
+	for (uint32_t i = 0; i < gap->n_pieces; i++) {
+		const struct idle_piece *p = &idle->pieces[gap->first_piece + i];
+		const int64_t end_ns = i + 1 < gap->n_pieces ? p[1].start_ns : gap->end_ns;
+
+		sum_piece(s, gap, p, interval_ns(interval_clip((struct interval){ p->start_ns, end_ns }, window)));
+	}
+}
+
+struct idle_sums idle_sum(const struct idle *idle, struct interval window, const struct thresholds *limits)
+{
+	struct idle_sums s = { 0 };
+	size_t low = 0, high = idle->n_gaps;
+
+	if (idle->n_gaps == 0 || window.end_ns <= window.start_ns)
+		return s;
+	while (low < high) {
+		const size_t middle = low + (high - low) / 2;
+
+		if (idle->gaps[middle].end_ns <= window.start_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (size_t i = low; i < idle->n_gaps && idle->gaps[i].start_ns < window.end_ns; i++) {
+		const struct gap *gap = &idle->gaps[i];
+
+		if (gap->start_ns == gap->end_ns)
+			continue;
+		sum_gap(&s, idle, gap, window);
+		s.n_gaps[gap->trigger]++;
+		s.n_listed += (double)duration_ns(gap->start_ns, gap->end_ns) >= limits->gap_min_ns;
+	}
+
+	/* What lies outside of the capture is idle for the account and unknown to everybody. */
+	const struct interval before = { window.start_ns, idle->gaps[0].start_ns };
+	const struct interval after = { idle->gaps[idle->n_gaps - 1].end_ns, window.end_ns };
+
+	s.both[TRIGGER_LEADING][IDLE_UNKNOWN] += interval_ns(interval_clip(before, window));
+	s.both[TRIGGER_TRAILING][IDLE_UNKNOWN] += interval_ns(interval_clip(after, window));
+	for (enum trigger t = 0; t < N_TRIGGERS; t++)
+		for (enum idle_class c = 0; c < N_IDLE_CLASSES; c++)
+			s.by_trigger[t] += s.both[t][c];
+	return s;
+}
