@@ -113,7 +113,7 @@ struct rank_summary {
 	 */
 	int64_t excess_ns[N_LATENESS_CAUSES];
 	int64_t late_ns_per_step;     /* critical_ns a step */
-	int64_t behind_device_ns, behind_launch_ns; /* of critical_ns: began when device work ended; when it was launched */
+	int64_t behind_device_ns, behind_launch_ns; /* lateness of begins at the end of device work; at the launch */
 	ref extra_shape;              /* row of kernel_shape, or NULL_ref */
 	uint32_t extra_op, late_op;   /* evidence, an op of it and the latest begin; or NULL_ref */
 };
@@ -151,13 +151,12 @@ struct ranks {
 	bool are_numbered;            /* ranks were not told: numbered by device and process */
 	int32_t suspect;              /* smallest total wait, at most half of the median; NULL_i32 for none */
 	const char *clock_reason;     /* why no common timeline is shown, or NULL */
+	const char **notes;           /* "group tp: ...": groups that were refused, and why */
+	size_t n_notes;
 };
 
 const char *lateness_name(enum lateness_cause c); /* "more work" */
 const char *match_key_name(enum match_key key);   /* "sequence" */
-
-/* Bytes of the message over its time are multiplied by this to come to bus bandwidth; NAN where not defined. */
-double bus_factor_of(const char *operation, int32_t group_size);
 
 bool ranks_match(struct ranks *out, const struct timeline *tl, const struct scope *scope, const struct thresholds *limits,
 		 struct arena *arena, struct err *err) MUST_CHECK;
