@@ -10,6 +10,8 @@
 
 #include "analysis/timeline.h"
 
+struct thresholds;
+
 /* Half-open. */
 struct interval {
 	int64_t start_ns, end_ns;
@@ -34,6 +36,8 @@ enum step_flag {
 	STEP_FIRST = 1, STEP_LAST = 2,
 	STEP_PARTIAL = 4, /* the last one, with less than 80 % of the operations of the one before */
 	STEP_WARM_UP = 8, /* holds JIT, module load, search for an algorithm or first allocations */
+	STEP_OUTSIDE = 16, /* not of those that were asked for */
+	STEP_USED = 32,    /* counts in statistics */
 };
 
 struct scope_step {
@@ -61,6 +65,7 @@ struct scope_args {
 	const char *step;     /* message of the ranges that are steps */
 	const char *steps;    /* "3-5": only these numbers */
 	bool with_warm_up;
+	const struct thresholds *limits; /* NULL: the defaults */
 };
 
 /* True when a step counts in statistics. */

@@ -8,6 +8,7 @@
 #include "analysis/timeline.h"
 
 #include "analysis/timeline_parts.h"
+#include "query/nest.h"
 
 /* A clock is not off by more; a larger inversion is a row that was joined or written wrongly. */
 static const int64_t LARGEST_CLOCK_ERROR_NS = 1000000;
@@ -91,13 +92,15 @@ static void widen(struct timeline *tl, bool *any, int64_t start_ns, int64_t end_
 	*any = true;
 }
 
-static void widen_by_ranges(struct timeline *tl, bool *any, const int64_t *start_ns, const int64_t *end_ns, size_t n)
+/* kind: of nvtx, to leave out what is no range; or NULL. */
+static void widen_by_ranges(struct timeline *tl, bool *any, const int64_t *start_ns, const int64_t *end_ns,
+			    const int32_t *kind, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		/* A mark, or a range that never ended: it is there from its start on. */
+		/* A range that never ended is there from its start on. */
 		const int64_t to_ns = end_ns[i] == NULL_i64 ? start_ns[i] : end_ns[i];
 
-		if (judge_span(start_ns[i], to_ns) == N_QUARANTINES)
+		if ((!kind || range_kind(kind[i])) && judge_span(start_ns[i], to_ns) == N_QUARANTINES)
 			widen(tl, any, start_ns[i], to_ns);
 	}
 }
@@ -119,8 +122,8 @@ static void find_extent(struct timeline *tl)
 	}
 	for (size_t i = 0; i < tl->n_calls; i++)
 		widen(tl, &any, tl->calls[i].start_ns, tl->calls[i].end_ns);
-	widen_by_ranges(tl, &any, t->nvtx.start_ns, t->nvtx.end_ns, t->nvtx.n);
-	widen_by_ranges(tl, &any, t->op.start_ns, t->op.end_ns, t->op.n);
+	widen_by_ranges(tl, &any, t->nvtx.start_ns, t->nvtx.end_ns, t->nvtx.kind, t->nvtx.n);
+	widen_by_ranges(tl, &any, t->op.start_ns, t->op.end_ns, NULL, t->op.n);
 }
 
 static bool need(struct trace *trace, struct err *err)
@@ -139,7 +142,7 @@ static bool need(struct trace *trace, struct err *err)
 			      BIT(sync, waited_stream) | BIT(sync, waited_correlation) },
 		{ TABLE_cuda_event, BIT(cuda_event, track) | BIT(cuda_event, event) | BIT(cuda_event, event_sync) |
 				    BIT(cuda_event, launch) },
-		{ TABLE_nvtx, SPAN(nvtx) | BIT(nvtx, domain) },
+		{ TABLE_nvtx, SPAN(nvtx) | BIT(nvtx, kind) | BIT(nvtx, domain) },
 		{ TABLE_op, BIT(op, start_ns) | BIT(op, end_ns) | BIT(op, collective) },
 		{ TABLE_mpi, SPAN(mpi) },
 		{ TABLE_overhead, SPAN(overhead) | BIT(overhead, name) },

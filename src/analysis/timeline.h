@@ -86,10 +86,14 @@ enum call_flag {
 	CALL_POLLED = 64,      /* a later query of the row that CALL_POLLS begins; the last of them succeeded */
 };
 
+/*
+ * (1) That end may lie a little behind the call's: clocks differ, and a copy from
+ * pageable memory returns when its last piece has been handed over.
+ */
 struct call {
 	int64_t start_ns, end_ns;
 	uint32_t thread;   /* index of its thread in threads */
-	uint32_t waits;    /* index of the operation with the latest end that it waited for, or NULL_ref */
+	uint32_t waits;    /* index of the operation with the latest end that it waited for, or NULL_ref (1) */
 	uint32_t first_op; /* index of the earliest operation that it launched, or NULL_ref */
 	uint32_t n_ops;
 	ref row;           /* of api */

@@ -131,21 +131,22 @@ static bool deduce(const struct waits *w, struct call *call, bool by_context, ui
 	return true;
 }
 
-/* A copy waits for itself, or at least for what was before it in its stream. */
+/*
+ * A copy waits for itself, or at least for what was before it in its stream.
+ * One from pageable memory goes through a staging buffer piece by piece and
+ * comes back when the last piece is handed over: it has waited when it came
+ * back after its copy began.
+ */
 static bool find_copy(const struct waits *w, const struct call *call, uint32_t *found)
 {
 	const struct timeline *tl = w->p->tl;
-	struct candidate c;
+	const struct op *op = &tl->ops[call->first_op];
 
-	if (call->first_op == NULL_ref)
-		return false;
 	*found = call->first_op;
-	c = try_op(w, call, *found);
-	if (c.is_possible)
+	if (try_op(w, call, *found).is_possible || (op->class == OP_HTOD && op->start_ns < call->end_ns))
 		return true;
-	*found = tl->ops[call->first_op].before;
-	return *found != NULL_ref && try_op(w, call, *found).is_possible &&
-	       tl->ops[*found].end_ns > call->start_ns;
+	*found = op->before;
+	return *found != NULL_ref && try_op(w, call, *found).is_possible && tl->ops[*found].end_ns > call->start_ns;
 }
 
 /* Scope of a wait that the source describes: a row of sync. True when it was found; then *possible tells if it fits. */
@@ -232,11 +233,11 @@ static void resolve_copy(const struct waits *w, struct call *call)
 
 	if ((call->class != CALL_COPY && call->class != CALL_COPY_ASYNC) || !copy_blocks(tl, call))
 		return;
-	if (find_copy(w, call, &found)) {
+	if (call->first_op == NULL_ref) {
+		call->flags |= CALL_BLOCKS | CALL_UNRESOLVED;
+	} else if (find_copy(w, call, &found)) {
 		call->flags |= CALL_BLOCKS;
 		set_waits(tl, call, found);
-	} else if (call->first_op == NULL_ref) {
-		call->flags |= CALL_BLOCKS | CALL_UNRESOLVED;
 	}
 	/* Else it came back while its copy was still going on: it only submitted. */
 }
