@@ -339,10 +339,10 @@ static double jackknife(const struct samples *before, const struct samples *afte
 	leave_out(before, share, q, scratch);
 	leave_out(after, share, q + before->n_runs, scratch);
 	for (size_t i = 0; i < before->n_runs + after->n_runs; i++) {
-		const double one = i < before->n_runs ? y / q[i] : q[i] / x;
+		const double ratio = i < before->n_runs ? y / q[i] : q[i] / x;
 
-		if (isfinite(one))
-			q[n++] = one;
+		if (isfinite(ratio))
+			q[n++] = ratio;
 	}
 	return acceleration_of(q, n);
 }
@@ -364,6 +364,11 @@ static void bound(struct ratio *out, const double *q)
 	out->low = quantile_of(q, n, low);
 	out->high = quantile_of(q, n, high);
 }
+
+/* A side that is no sample but the number 1. */
+static const double one_value[] = { 1 };
+static const size_t one_run[] = { 0, 1 };
+static const struct samples one = { one_value, one_run, 1 };
 
 struct ratio bootstrap_ratio(const struct samples *before, const struct samples *after, double share, uint64_t seed,
 			     uint32_t draws)
@@ -404,12 +409,17 @@ struct ratio bootstrap_ratio(const struct samples *before, const struct samples 
 		out.z0 = normal_quantile(below);
 		out.acceleration = jackknife(before, after, share, x, y, &scratch);
 		sort_doubles(all.q, out.n_draws);
-		out.is_percentile = before->n_runs < BOOTSTRAP_FEW_RUNS || after->n_runs < BOOTSTRAP_FEW_RUNS ||
+		out.is_percentile = (before != &one && before->n_runs < BOOTSTRAP_FEW_RUNS) || after->n_runs < BOOTSTRAP_FEW_RUNS ||
 				    all.q[0] == all.q[out.n_draws - 1];
 		bound(&out, all.q);
 	}
 	arena_end(&scratch);
 	return out;
+}
+
+struct ratio bootstrap_quantile(const struct samples *s, double share, uint64_t seed, uint32_t draws)
+{
+	return bootstrap_ratio(&one, s, share, seed, draws);
 }
 
 /* ---- many names ---- */
@@ -541,9 +551,9 @@ size_t adjust_p(const double *p, double *adjusted, size_t n)
 	if (m > 1)
 		qsort(ranked, m, sizeof(*ranked), by_p);
 	for (size_t k = m; k-- > 0;) {
-		const double one = ranked[k].p * (double)m / (double)(k + 1);
+		const double p_here = ranked[k].p * (double)m / (double)(k + 1);
 
-		least = one < least ? one : least;
+		least = p_here < least ? p_here : least;
 		adjusted[ranked[k].i] = least;
 	}
 	arena_end(&scratch);

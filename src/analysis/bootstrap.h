@@ -58,6 +58,9 @@ enum { BOOTSTRAP_DRAWS = 10000, BOOTSTRAP_FEW_RUNS = 5 };
 struct ratio bootstrap_ratio(const struct samples *before, const struct samples *after, double share, uint64_t seed,
 			     uint32_t draws);
 
+/* The quantile of one side and its bounds: the same without a division. */
+struct ratio bootstrap_quantile(const struct samples *s, double share, uint64_t seed, uint32_t draws);
+
 /* ---- many names at once ---- */
 
 /* Samples of one name: the same number for every name of a side. Their order is lost. */

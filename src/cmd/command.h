@@ -21,6 +21,9 @@ enum status {
 	STATUS_DONE = 0,   /* also after a partial read, with its loss told */
 	STATUS_FAILED = 1,
 	STATUS_WRONG = 2,  /* used wrongly */
+	STATUS_REGRESSED = 3,      /* or a gate tripped */
+	STATUS_INCONCLUSIVE = 4,   /* the evidence does not decide */
+	STATUS_NOT_COMPARABLE = 5, /* conditions differ */
 };
 
 enum option_kind {
