@@ -44,7 +44,11 @@ struct verdict {
 	struct criterion criteria[16];
 	size_t n_criteria;
 	size_t n_steps, n_steps_agree;    /* steps that were judged, and those of the same class */
-	const char *reason;               /* of UNDECIDED: which recording would tell */
+	const char *reason;               /* of UNDECIDED, HOST and KERNEL: what is missing, and which recording would tell */
+	const char *reason_zh;            /* the same in Chinese */
+	enum bottleneck kernels;          /* what the kernels themselves are bound by: COMPUTE, MEMORY, LATENCY or KERNEL */
+	int64_t starved_ns, latency_ns;   /* of launch in the window: nothing was queued; queued, and not begun */
+	int64_t refill_ns;                /* after a wait of the host had drained the queue */
 };
 
 const char *bottleneck_name(enum bottleneck b);

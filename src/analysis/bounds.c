@@ -37,7 +37,7 @@ static const double HIGHEST_CLOCK_HZ = 2.5e9;
 /* Times of the kernels of an op. */
 struct op_time {
 	int64_t all_ns, window_ns;
-	bool is_proved;      /* by its grids already */
+	int64_t small_ns;    /* of window_ns: proved by its grids already */
 	bool is_transformed; /* by an algorithm with fewer operations than the shapes say */
 };
 
@@ -163,7 +163,7 @@ static void add_times(struct search *s, const struct timeline *tl, size_t device
 			s->out->proved_ns[BOUND_LATENCY] = add_ns(s->out->proved_ns[BOUND_LATENCY], interval_ns(part));
 		if ((op = k->op[o->row]) == NULL_ref)
 			continue;
-		times[op].is_proved |= is_small;
+		times[op].small_ns = add_ns(times[op].small_ns, is_small ? interval_ns(part) : 0);
 		times[op].all_ns = add_ns(times[op].all_ns, duration_ns(o->start_ns, o->end_ns));
 		times[op].window_ns = add_ns(times[op].window_ns, interval_ns(part));
 		times[op].is_transformed |= k->shape[o->row] != NULL_ref && is_transform[k->shape[o->row]];
@@ -232,14 +232,15 @@ static void prove_op(struct search *s, const struct op_work *work, const struct 
 	const bool is_product = work->flops > 0 && !time->is_transformed;
 	const double compute = is_product ? prove_flops(s, work, seconds) : 0;
 	const double memory = prove_bytes(s, work, seconds);
+	const int64_t ns = time->window_ns - time->small_ns;
 	int class = BOUND_NONE;
 
-	if (time->is_proved || (!is_product && !(work->bytes[BYTES_ALL] > s->l2_bytes)))
+	if (!is_product && !(work->bytes[BYTES_ALL] > s->l2_bytes))
 		return;
 	if (compute >= s->proof_share || memory >= s->proof_share)
 		class = compute >= memory ? BOUND_COMPUTE : BOUND_MEMORY;
-	s->out->shaped_ns = add_ns(s->out->shaped_ns, time->window_ns);
-	s->out->proved_ns[class] = add_ns(s->out->proved_ns[class], time->window_ns);
+	s->out->shaped_ns = add_ns(s->out->shaped_ns, ns);
+	s->out->proved_ns[class] = add_ns(s->out->proved_ns[class], ns);
 }
 
 /* A copy inside the device reads and writes each byte: no kernel, but a rate that was reached. */

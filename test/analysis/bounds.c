@@ -379,3 +379,17 @@ TEST(bounds, prove_nothing_in_a_capture_of_small_tensors)
 	trace_close(trace);
 	arena_end(&arena);
 }
+
+/* 132 SMs at 1.98 GHz take 125 GB/s each: 20 blocks reach more than half of 4.8 TB/s, 16 do not. */
+TEST(bounds, prove_latency_from_a_grid_that_is_too_small)
+{
+#define SMALL "device \"NVIDIA H200\" ordinal=0 compute_major=9 compute_minor=0 n_sms=132 clock_hz=1980000000\n"
+	EXPECT_EQ_INT(bounds_of_text(SMALL "kernel scan grid=16x1x1 0..900\n").proved_ns[BOUND_LATENCY], 900);
+	EXPECT_EQ_INT(bounds_of_text(SMALL "kernel scan grid=4x5x1 0..900\n").proved_ns[BOUND_LATENCY], 0);
+
+	/* Another operation beside it may fill the device, and a grid that is not told proves nothing. */
+	EXPECT_EQ_INT(bounds_of_text(SMALL "kernel scan grid=2x1x1 0..900\nkernel gemm stream=9 800..2000\n")
+			      .proved_ns[BOUND_LATENCY], 0);
+	EXPECT_EQ_INT(bounds_of_text(SMALL "kernel scan 0..900\n").proved_ns[BOUND_LATENCY], 0);
+	EXPECT_EQ_INT(bounds_of_text("kernel scan grid=2x1x1 0..900\n").proved_ns[BOUND_LATENCY], 0);
+}
