@@ -81,7 +81,7 @@ const char *idle_class_name(enum idle_class c);   /* "idle.sync" */
 const char *trigger_name(enum trigger t);         /* "sync" */
 
 /*
- * Explain all idle time of one device; states come from states_of. Asks the
+ * Explain all idle time of one device; states are those of all, from states_of. Asks the
  * trace for what it can use. Owned by the arena. False when the file is damaged.
  */
 bool idle_of(struct idle *out, const struct timeline *tl, size_t device, const struct states *states,

@@ -98,7 +98,7 @@ static void push(struct idler *w, struct host *h, enum nested nested, struct ope
 	struct cursor *c = &h->cursors[nested];
 	const struct open_row *around = c->n ? &c->open[c->n - 1] : NULL;
 	const bool is_inside = around && around->end_ns >= row.end_ns;
-	const bool is_op = nested == NEST_OP && w->trace->op.kind[row.row] == OP_FRAMEWORK;
+	const bool is_op = nested == NEST_OP && w->trace->op.kind[row.row] != OP_ANNOTATION;
 
 	row.words = words_at(w, w->nested[nested].name ? w->nested[nested].name[row.row] : NULL_str);
 	if (nested == NEST_NVTX || nested == NEST_OP || nested == NEST_FRAME)
