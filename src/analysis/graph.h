@@ -75,8 +75,8 @@ bool graph_what_if(const struct task_graph *g, const uint8_t *is_in_set, struct 
 /* What a question changes. Zeroed: nothing. */
 struct graph_set {
 	const uint8_t *nodes;     /* 1: its duration is scaled; NULL: of none */
-	const uint8_t *edges;     /* 1: its delay is scaled; NULL: of none */
-	uint32_t scaled_kinds;    /* bits of the kinds of edges that are scaled as well */
+	const int64_t *edge_part_ns; /* by edge: the part of its delay that is scaled; NULL: of none */
+	uint32_t scaled_kinds;    /* bits of the kinds of edges that are scaled as a whole */
 	uint32_t dropped_kinds;   /* bits of the kinds of edges that are left out */
 	const uint8_t *is_kept;   /* by node: 1: nothing is left out of its edges; NULL: of none */
 	const int64_t *extra_ns;  /* by node: added to its start, after what it waits for; NULL: nothing */

@@ -43,11 +43,6 @@ static inline bool is_later(struct graph_line a, struct graph_line b, struct gra
 	return tie == TIE_LESS_SCALED ? a.scaled_ns < b.scaled_ns : a.scaled_ns > b.scaled_ns;
 }
 
-static inline bool is_scaled_edge(const struct task_graph *g, const struct graph_set *set, uint32_t e)
-{
-	return (set->edges && set->edges[e]) || (g->edge_kind && set->scaled_kinds >> g->edge_kind[e] & 1);
-}
-
 /* The line of an edge at the node that it enters; false at an overflow. */
 static inline bool line_of_edge(const struct task_graph *g, const struct graph_set *set, const struct graph_line *finish,
 				uint32_t e, struct graph_line *line)
@@ -61,7 +56,12 @@ static inline bool line_of_edge(const struct task_graph *g, const struct graph_s
 		else
 			line->fixed_ns -= g->duration_ns[u];
 	}
-	return add_to(is_scaled_edge(g, set, e) ? &line->scaled_ns : &line->fixed_ns, g->edge_delay_ns[e]);
+	if (g->edge_kind && set->scaled_kinds >> g->edge_kind[e] & 1)
+		return add_to(&line->scaled_ns, g->edge_delay_ns[e]);
+	if (set->edge_part_ns)
+		return add_to(&line->scaled_ns, set->edge_part_ns[e]) &&
+		       add_to(&line->fixed_ns, g->edge_delay_ns[e] - set->edge_part_ns[e]);
+	return add_to(&line->fixed_ns, g->edge_delay_ns[e]);
 }
 
 static bool pass(const struct task_graph *g, const struct graph_set *set, struct graph_factor at, enum tie tie,
