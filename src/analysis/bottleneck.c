@@ -17,6 +17,9 @@
 
 #include "analysis/bottleneck_parts.h"
 
+/* Host time of which coverage means nothing: no verdict rests on it. */
+static const double LEAST_HOST_SHARE = 0.01;
+
 const char *bottleneck_name(enum bottleneck b)
 {
 	static const char *const names[] = {
@@ -196,7 +199,7 @@ static double median(double *values, size_t n)
 	return (values[(n - 1) / 2] + values[n / 2]) / 2;
 }
 
-/* Shares of the steps that have inner time: a row a step. */
+/* Shares of the steps that are mostly inner time: a row a step. */
 struct step_shares {
 	double (*at)[N_SHARES];
 	size_t n;
@@ -212,7 +215,8 @@ static struct step_shares judge_steps(const struct bottleneck_input *in, const s
 	for (size_t i = 0; i < steps.n; i++) {
 		const struct window_time time = window_time_of(in, copies, in->scope->steps[steps.at[i]].completion);
 
-		if (!set_shares(out.at[out.n], &time))
+		/* Most of a step before the first operation of the capture, or after the last, tells nothing of it. */
+		if (time.inner_ns < time.wall_ns - time.inner_ns || !set_shares(out.at[out.n], &time))
 			continue;
 		n_data += out.at[out.n][SHARE_DATA] >= in->limits->class_step_share;
 		out.n++;
@@ -269,11 +273,16 @@ static bool is_of_kernels(enum bottleneck class)
 	return class <= BOTTLENECK_KERNEL;
 }
 
-/*
- * What the class rests on: calls of the operations, and of idle time what is
- * not unexplained. Where nobody named what the host did, the cause is known by
- * half.
- */
+/* Where what the class rests on is not all that one would want to know. */
+static bool is_hedged(const struct verdict *v, const struct bottleneck_input *in, const struct window_facts *facts)
+{
+	const bool is_unnamed = v->class == BOTTLENECK_HOST && 2 * facts->time.host_known_ns < facts->time.ns[SHARE_HOST];
+
+	return is_unnamed || v->class == BOTTLENECK_COMM || (!v->is_confirmed && !is_of_kernels(v->class)) ||
+	       facts->n_steps == 0 || in->scope->kind == SCOPE_CAPTURE || has_loss(in->tl->trace);
+}
+
+/* Coverage of the calls that launched operations, and of idle time by evidence; of kernels by what was captured. */
 static enum confidence confidence_of(const struct verdict *v, const struct bottleneck_input *in,
 				     const struct window_facts *facts)
 {
@@ -281,13 +290,13 @@ static enum confidence confidence_of(const struct verdict *v, const struct bottl
 	const double idle = 1 - v->share[SHARE_KERNEL];
 	const double explained = idle > 0 ? 1 - v->share[SHARE_NONE] / idle : 1;
 	const double coverage = is_of_kernels(v->class) ? 1 - v->share[SHARE_NONE] : fmin(launched, explained);
-	const bool is_hedged = v->class == BOTTLENECK_HOST || in->scope->kind == SCOPE_CAPTURE || has_loss(in->tl->trace) ||
-			       (!v->is_confirmed && !is_of_kernels(v->class));
+	const bool is_short = facts->n_steps == 0 && (double)facts->n_ops < in->limits->confidence_min_ops;
 
-	if (v->class == BOTTLENECK_UNDECIDED || coverage < in->limits->confidence_medium_share ||
+	if (v->class == BOTTLENECK_UNDECIDED || coverage < in->limits->confidence_medium_share || is_short ||
 	    v->n_steps_agree * 2 < v->n_steps)
 		return CONFIDENCE_LOW;
-	return coverage >= in->limits->confidence_high_share && !is_hedged ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM;
+	return coverage >= in->limits->confidence_high_share && !is_hedged(v, in, facts) ? CONFIDENCE_HIGH
+											  : CONFIDENCE_MEDIUM;
 }
 
 void criterion_add(struct verdict *v, const char *name, double value, double limit, bool is_met)
@@ -372,7 +381,9 @@ struct verdict bottleneck_of(const struct bottleneck_input *in, struct arena *ar
 	v.starved_ns = facts.time.starved_ns;
 	v.latency_ns = facts.time.latency_ns;
 	v.refill_ns = facts.time.refill_ns;
-	v.coverage = sums.host_ns > 0 ? (double)sums.named_ns / (double)sums.host_ns : NAN;
+	v.coverage = (double)sums.host_ns > LEAST_HOST_SHARE * (double)v.inner_ns
+			     ? (double)sums.named_ns / (double)sums.host_ns
+			     : NAN;
 	v.kernels = bottleneck_of_kernels(in->bounds, in->limits);
 	if (!(steps.n && set_medians(v.share, &steps, arena)) && !set_shares(v.share, &facts.time))
 		v.share[SHARE_NONE] = 1;

@@ -39,12 +39,12 @@ struct verdict {
 	bool is_confirmed, is_perturbed;  /* its tests hold; the profiler took 5 % or more */
 	enum confidence confidence;
 	double share[N_SHARES];           /* of the inner time; sums to 1 */
-	double coverage;                  /* host idle time with evidence / host idle time; NAN without any */
+	double coverage;                  /* host idle time with evidence / host idle time; NAN below 1 % of inner */
 	int64_t inner_ns;                 /* window without leading and trailing idle time */
 	struct criterion criteria[16];
 	size_t n_criteria;
 	size_t n_steps, n_steps_agree;    /* steps that were judged, and those of the same class */
-	const char *reason;               /* of UNDECIDED, HOST and KERNEL: what is missing, and which recording would tell */
+	const char *reason;               /* of UNDECIDED, HOST, KERNEL and COMM: what is open, and which recording would tell */
 	const char *reason_zh;            /* the same in Chinese */
 	enum bottleneck kernels;          /* what the kernels themselves are bound by: COMPUTE, MEMORY, LATENCY or KERNEL */
 	int64_t starved_ns, latency_ns;   /* of launch in the window: nothing was queued; queued, and not begun */

@@ -14,11 +14,12 @@ struct data_copies {
 
 /* The inner time of a window: without leading and trailing idle time of the capture. */
 struct window_time {
-	int64_t inner_ns, ns[N_SHARES];    /* ns sums to inner_ns */
+	int64_t wall_ns, inner_ns, ns[N_SHARES]; /* ns sums to inner_ns */
 	int64_t starved_ns, latency_ns;    /* of launch, by trigger */
 	int64_t refill_ns;                 /* after a drained queue, whatever the share */
 	int64_t dep_known_ns;              /* of dependency: what released it is known */
 	int64_t io_known_ns;               /* of io: with evidence rows */
+	int64_t host_known_ns;             /* of host: samples or frames show what ran */
 	int64_t comm_busy_ns, hidden_comm_ns;
 	int64_t no_evidence_ns[N_IDLE_CLASSES]; /* of none, by class */
 };
@@ -49,5 +50,5 @@ bool bottleneck_test(struct verdict *v, const struct bottleneck_input *in, const
 
 void criterion_add(struct verdict *v, const char *name, double value, double limit, bool is_met);
 
-/* Which recording would tell: of an undecided, host-bound or kernel-bound verdict. */
+/* Which recording would tell: of a verdict that leaves something open. */
 void bottleneck_say_reason(struct verdict *v, const struct bottleneck_input *in, const struct window_time *time);

@@ -228,7 +228,7 @@ bool bottleneck_test(struct verdict *v, const struct bottleneck_input *in, const
 
 enum missing {
 	MISSING_WORK, MISSING_CALLS, MISSING_START, MISSING_ROWS, MISSING_PROCESS, MISSING_HOST, MISSING_PROFILER,
-	MISSING_NAMES, MISSING_COUNTERS, N_MISSING
+	MISSING_NAMES, MISSING_RANGES, MISSING_COUNTERS, MISSING_RANKS, N_MISSING
 };
 
 static const struct {
@@ -263,6 +263,15 @@ static const struct {
 		"samples and OS calls (nsys profile -t cuda,nvtx,osrt --sample=process-tree; PyTorch Profiler with_stack=True)",
 		"没有记录 CPU 在此期间做了什么：请在程序中加入 NVTX 区间（fathom profile -t cuda,nvtx），或采集 CPU 采样与系统调用"
 		"（nsys profile -t cuda,nvtx,osrt --sample=process-tree；PyTorch Profiler 的 with_stack=True）" },
+	[MISSING_RANGES] = {
+		"samples or frames show what the CPU ran meanwhile, but no range says what for: name the parts of a step with "
+		"ranges (NVTX, torch.profiler.record_function)",
+		"采样或调用帧显示了 CPU 在此期间运行的代码，但没有区间说明其用途：请用区间标注一步中的各部分"
+		"（NVTX、torch.profiler.record_function）" },
+	[MISSING_RANKS] = {
+		"one rank alone does not tell whether its communication waits for others or moves data: analyze the files of all "
+		"ranks together",
+		"只看一个 rank 无法区分通信是在等待其他 rank 还是在传输数据：请把所有 rank 的文件放在一起分析" },
 	[MISSING_COUNTERS] = {
 		"compute or memory is not decided: neither counters nor shapes that prove it were recorded (ncu --set basic on "
 		"the longest kernels, or PyTorch Profiler with record_shapes=True)",
@@ -297,9 +306,11 @@ void bottleneck_say_reason(struct verdict *v, const struct bottleneck_input *in,
 	if (v->class == BOTTLENECK_UNDECIDED)
 		missing = v->share[SHARE_PROFILER] > v->share[SHARE_NONE] ? MISSING_PROFILER : missing_of(in, time);
 	else if (v->class == BOTTLENECK_HOST)
-		missing = MISSING_NAMES;
+		missing = 2 * time->host_known_ns < time->ns[SHARE_HOST] ? MISSING_NAMES : MISSING_RANGES;
 	else if (v->class == BOTTLENECK_KERNEL)
 		missing = MISSING_COUNTERS;
+	else if (v->class == BOTTLENECK_COMM)
+		missing = MISSING_RANKS;
 	else
 		return;
 	v->reason = reasons[missing].en;

@@ -243,6 +243,8 @@ static void add_piece(struct window_time *out, enum trigger trigger, const struc
 		out->dep_known_ns += ns;
 	if (share == SHARE_IO && p->row != NULL_ref)
 		out->io_known_ns += ns;
+	if (share == SHARE_HOST && p->class != IDLE_UNNAMED)
+		out->host_known_ns += ns;
 	if (share == SHARE_NONE)
 		out->no_evidence_ns[p->class] += ns;
 	if (p->is_refill)
@@ -285,6 +287,7 @@ struct window_time window_time_of(const struct bottleneck_input *in, const struc
 	struct window_time out = { 0 };
 	int64_t sum = 0;
 
+	out.wall_ns = account.wall_ns;
 	out.inner_ns = account.wall_ns - account.leading_ns - account.trailing_ns;
 	out.comm_busy_ns = account.comm_busy_ns;
 	out.hidden_comm_ns = account.hidden_comm_ns;
