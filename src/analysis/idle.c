@@ -105,7 +105,10 @@ static uint32_t draining_call(const struct gaps *g, struct host *h, int64_t g0)
 	const struct timeline *tl = g->w.tl;
 
 	/* With two clocks the call may have returned, and one more begun, before the device's end is seen. */
-	for (uint32_t i = host_call_from(&g->w, h, g0), n = 0; i > h->first_call && n < 2; i--, n++) {
+	uint32_t i = host_call_after(&g->w, h, g0);
+
+	i += i < h->end_call && tl->calls[i].start_ns < g0;
+	for (unsigned n = 0; i > h->first_call && n < 2; i--, n++) {
 		const uint32_t first = tl->calls[i - 1].flags & CALL_POLLED ? first_poll(tl, h, i - 1) : i - 1;
 		const struct call *s = &tl->calls[first];
 
@@ -131,7 +134,7 @@ static uint32_t find_drain(struct gaps *g, const struct gap *gap, struct host *h
 
 		return waker ? draining_call(g, waker, gap->start_ns) : NULL_ref;
 	}
-	if (g->w.handed_by && g->w.handed_by->process == h->process) {
+	if (g->w.handed_by && g->w.handed_by != h && g->w.handed_by->process == h->process) {
 		const uint32_t own = host_call_from(&g->w, h, gap->start_ns);
 
 		sync = draining_call(g, g->w.handed_by, gap->start_ns);
@@ -385,7 +388,8 @@ static void explain_nothing(struct gaps *g)
 {
 	const struct timeline *tl = g->w.tl;
 
-	g->at = arena_array(g->w.arena, struct gap, 1);
+	g->at = arena_array(g->w.pieces_arena, struct gap, 1);
+	pieces_reserve(&g->w, 1);
 	g->n = 1;
 	g->at[0] = (struct gap){ .start_ns = tl->first_ns, .end_ns = tl->last_ns, .before = NULL_ref,
 				 .after = NULL_ref, .thread = NULL_ref, .sync = NULL_ref, .trigger = TRIGGER_LEADING };
@@ -400,7 +404,8 @@ static void explain_all(struct gaps *g, const struct states *states)
 
 	for (size_t i = 0; i < states->n; i++)
 		n += states->at[i].class == STATE_IDLE;
-	g->at = arena_array(g->w.arena, struct gap, n);
+	g->at = arena_array(g->w.pieces_arena, struct gap, n);
+	pieces_reserve(&g->w, 4 * n + 1024);
 	g->next_op = tl->devices[g->device].first_op;
 	g->last_ended = NULL_ref;
 
@@ -429,19 +434,13 @@ bool idle_of(struct idle *out, const struct timeline *tl, size_t device, const s
 		arena_end(&scratch);
 		return false;
 	}
+	g.w.pieces_arena = arena;
 	g.lost = has_lost_records(tl->trace);
 	if (states[device].n == 0)
 		explain_nothing(&g);
 	else
 		explain_all(&g, &states[device]);
-	out->n_gaps = g.n;
-	out->gaps = arena_array(arena, struct gap, g.n);
-	memcpy(out->gaps, g.at, g.n * sizeof(*g.at));
-	out->n_pieces = g.w.n_pieces;
-	out->pieces = arena_array(arena, struct idle_piece, g.w.n_pieces);
-	if (g.w.n_pieces)
-		memcpy(out->pieces, g.w.pieces, g.w.n_pieces * sizeof(*g.w.pieces));
-	block_end(g.w.pieces);
+	*out = (struct idle){ g.at, g.w.pieces, g.n, g.w.n_pieces };
 	block_end(g.w.rests);
 	arena_end(&scratch);
 	return true;

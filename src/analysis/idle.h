@@ -45,9 +45,9 @@ struct idle_piece {
 	ref row;          /* evidence, or NULL_ref */
 	uint8_t table;    /* enum table_id of the evidence */
 	uint8_t class;    /* enum idle_class */
-	bool is_refill;   /* after a drained queue: from the return of a wait until two operations were pending */
-	bool in_data;     /* inside a range or thread of data loading, whatever the class */
-	bool is_near;     /* host time inside an op that makes CUDA calls, or between two near calls, whatever the class */
+	bool is_refill : 1; /* after a drained queue: from the return of a wait until two operations were pending */
+	bool in_data : 1; /* inside a range or thread of data loading, whatever the class */
+	bool is_near : 1; /* host time inside an op that makes CUDA calls, or between two near calls, whatever the class */
 };
 
 struct gap {

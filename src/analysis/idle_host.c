@@ -22,6 +22,16 @@
 
 /* ---- pieces ---- */
 
+void pieces_reserve(struct idler *w, size_t n)
+{
+	struct idle_piece *more = arena_array(w->pieces_arena, struct idle_piece, n);
+
+	if (w->n_pieces)
+		memcpy(more, w->pieces, w->n_pieces * sizeof(*more));
+	w->pieces = more;
+	w->pieces_room = n;
+}
+
 static bool is_like(const struct idle_piece *p, struct what what, bool is_refill)
 {
 	return p->class == what.class && p->table == what.table && p->row == what.row && p->is_refill == is_refill &&
@@ -33,10 +43,8 @@ static void add_uncut(struct idler *w, int64_t start_ns, int64_t end_ns, struct 
 	if (start_ns >= end_ns ||
 	    (w->n_pieces > w->gap_piece && is_like(&w->pieces[w->n_pieces - 1], what, is_refill)))
 		return;
-	if (w->n_pieces == w->pieces_room) {
-		w->pieces_room = w->pieces_room ? w->pieces_room + w->pieces_room / 2 : 1024;
-		w->pieces = block_grow(w->pieces, w->pieces_room * sizeof(*w->pieces));
-	}
+	if (w->n_pieces == w->pieces_room)
+		pieces_reserve(w, 2 * w->pieces_room);
 	w->pieces[w->n_pieces++] = (struct idle_piece){
 		.start_ns = start_ns, .row = what.row, .table = what.table, .class = what.class,
 		.is_refill = is_refill, .in_data = what.in_data, .is_near = what.is_near,
@@ -405,8 +413,7 @@ static void explain_calls(struct idler *w, struct host *h, int64_t start_ns, int
 
 	w->hops[w->n_hops++] = h;
 	while (start_ns < end_ns) {
-		while (h->call < h->end_call && calls[h->call].end_ns <= start_ns)
-			h->call++;
+		host_call_after(w, h, start_ns);
 
 		const struct call *next = h->call < h->end_call ? &calls[h->call] : NULL;
 		const struct call *before = h->call > h->first_call ? &calls[h->call - 1] : NULL;

@@ -110,7 +110,8 @@ struct idler {
 	uint8_t *chain_class;     /* by row of callchain that is the innermost of its chain; NULL without samples */
 	ref *chains;              /* rows of callchain, sorted by (source, kind, id, depth) */
 	size_t n_chains;
-	struct idle_piece *pieces; /* a block */
+	struct arena *pieces_arena; /* owns the pieces */
+	struct idle_piece *pieces;
 	size_t n_pieces, pieces_room, gap_piece; /* the last: where the open gap's pieces begin */
 	struct rest *rests;       /* a block */
 	size_t n_rests, rests_room;
@@ -134,6 +135,9 @@ void cursor_move(struct idler *w, struct host *h, enum nested nested, int64_t at
 /* The innermost row that is open, or NULL. */
 const struct open_row *cursor_top(const struct cursor *c);
 
+/* Index of the first call of a thread that ends after a time; times only grow. */
+uint32_t host_call_after(const struct idler *w, struct host *h, int64_t at_ns);
+
 /* When what cursor_top tells may change; INT64_MAX for never. */
 int64_t cursor_until(const struct idler *w, const struct cursor *c, enum nested nested);
 
@@ -153,6 +157,9 @@ struct host *host_waker(struct idler *w, const struct host *h, int64_t start_ns,
 const struct open_row *host_wait_at(struct idler *w, struct host *h, int64_t at_ns);
 
 /* ---- pieces ---- */
+
+/* Make room for so many pieces; what is not used costs no memory. */
+void pieces_reserve(struct idler *w, size_t n);
 
 /* Add a piece to the open gap: cut at refills, joined with its like. */
 void piece_add(struct idler *w, int64_t start_ns, int64_t end_ns, struct what what);

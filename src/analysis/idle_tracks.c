@@ -32,6 +32,13 @@ uint32_t host_call_from(const struct idler *w, const struct host *h, int64_t fro
 	return low;
 }
 
+uint32_t host_call_after(const struct idler *w, struct host *h, int64_t at_ns)
+{
+	while (h->call < h->end_call && w->tl->calls[h->call].end_ns <= at_ns)
+		h->call++;
+	return h->call;
+}
+
 uint32_t host_launches(struct idler *w, struct host *h, int64_t from_ns, int64_t to_ns)
 {
 	const uint32_t n = h->end_call - h->first_call;
@@ -266,8 +273,8 @@ bool host_in_data(struct idler *w, struct host *h, int64_t at_ns)
 {
 	static const enum nested tables[] = { NEST_NVTX, NEST_OP, NEST_FRAME };
 
-	if (h->is_loader)
-		return true;
+	if (h->is_loader || !h->has_rows)
+		return h->is_loader;
 	for (size_t i = 0; i < ARRAY_LEN(tables); i++) {
 		cursor_move(w, h, tables[i], at_ns);
 
@@ -283,7 +290,7 @@ const struct open_row *host_wait_at(struct idler *w, struct host *h, int64_t at_
 {
 	static const enum nested tables[] = { NEST_OSRT, NEST_SYSCALL };
 
-	for (size_t i = 0; i < ARRAY_LEN(tables); i++) {
+	for (size_t i = 0; h->has_rows && i < ARRAY_LEN(tables); i++) {
 		cursor_move(w, h, tables[i], at_ns);
 
 		const struct open_row *top = cursor_top(&h->cursors[tables[i]]);
