@@ -30,6 +30,7 @@ enum option_kind {
 	OPTION_SWITCH,   /* bool; also =true, =false, and these as the next word */
 	OPTION_TEXT,     /* const char *; the last one counts */
 	OPTION_LIST,     /* struct words; repeated, and split at commas */
+	OPTION_EACH,     /* struct words; repeated, each kept whole */
 	OPTION_NUMBER,   /* struct number */
 	OPTION_TOPIC,    /* const char *; a value only after =, else "" */
 	OPTION_UNSERVED, /* a known word of nsys that changes nothing here: noted and skipped */

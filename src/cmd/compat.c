@@ -47,7 +47,7 @@ enum status compat_view(char **argv, struct call *call)
 
 bool compat_is_unserved(const char *command)
 {
-	static const char *const known[] = { "analyze", "recipe", "plugins", "finalize", "nvprof", "cancel" };
+	static const char *const known[] = { "recipe", "plugins", "finalize", "nvprof", "cancel" };
 
 	for (size_t i = 0; i < ARRAY_LEN(known); i++)
 		if (strcmp(command, known[i]) == 0)

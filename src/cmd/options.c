@@ -140,6 +140,16 @@ static bool set(const struct command *c, const struct option *o, const char *val
 	case OPTION_TOPIC:
 		*(const char **)at = value ? value : "";
 		break;
+	case OPTION_EACH: {
+		struct words *words = (struct words *)at;
+		const char **grown = arena_array(call->arena, const char *, words->n + 1);
+
+		if (words->n)
+			memcpy(grown, words->word, words->n * sizeof(*grown));
+		grown[words->n++] = value;
+		words->word = grown;
+		break;
+	}
 	case OPTION_LIST:
 		if (((struct words *)at)->is_replaceable)
 			*(struct words *)at = (struct words){ 0 };

@@ -14,12 +14,11 @@
  */
 #include "cmd/command.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "base/os.h"
 #include "base/text.h"
+#include "cmd/outputs.h"
 #include "import/import.h"
 #include "query/steps.h"
 #include "report/render.h"
@@ -118,12 +117,6 @@ static enum status help_formats(const struct call *call, const char *topic)
 	return STATUS_DONE;
 }
 
-/* The word of a list for the i-th report. */
-static const char *nth(const struct words *words, size_t i)
-{
-	return words->n == 0 ? NULL : words->word[i < words->n ? i : words->n - 1];
-}
-
 static struct report_args args_of(const struct stats_options *o, const struct job *job)
 {
 	return (struct report_args){
@@ -187,14 +180,14 @@ static enum status set_jobs(const struct call *call, const struct words *names, 
 	const struct stats_options *o = call->options;
 
 	for (size_t i = 0; i < names->n; i++) {
-		const char *output = nth(&o->outputs, i);
+		const char *output = output_nth(&o->outputs, i);
 
 		jobs[i].output = output ? output : "-";
 
 		enum status status = set_report(call, names->word[i], &jobs[i]);
 
 		if (status == STATUS_DONE)
-			status = set_format(call, nth(&o->formats, i), &jobs[i]);
+			status = set_format(call, output_nth(&o->formats, i), &jobs[i]);
 		if (status != STATUS_DONE)
 			return status;
 	}
@@ -241,68 +234,6 @@ static const char *words_of(const struct call *call, const struct job *job, stru
 	return words;
 }
 
-/* STEM_REPORT_ARGUMENTS.csv; the stem "." is the trace's own path without its suffixes. */
-static const char *file_of(const struct call *call, const struct trace *trace, const struct job *job)
-{
-	struct text text = { 0 };
-
-	if (strcmp(job->output, ".") == 0) {
-		const char *slash = strrchr(trace->path, '/'), *base = slash ? slash + 1 : trace->path;
-		const char *end = strchr(base, '.');
-
-		text_add(&text, trace->path, end && end > base ? (size_t)(end - trace->path) : strlen(trace->path));
-	} else {
-		text_adds(&text, job->output);
-	}
-	text_print(&text, "_%s", job->name);
-	for (size_t i = 0; i < job->words.n; i++)
-		text_print(&text, "_%s", job->words.word[i]);
-	text_adds(&text, job->renderer->suffix);
-
-	const char *path = arena_copy(call->arena, text.p, text.n);
-
-	text_end(&text);
-	return path;
-}
-
-static bool write_command(const char *command, const struct text *text, struct err *err)
-{
-	FILE *pipe = popen(command, "w");
-	void (*before)(int);
-	int ended;
-
-	if (!pipe)
-		return fail(err, "%s: could not be started", command);
-	/* A command that does not read to the end is its own affair. */
-	before = signal(SIGPIPE, SIG_IGN);
-	fwrite(text->p, 1, text->n, pipe);
-	ended = pclose(pipe);
-	signal(SIGPIPE, before);
-	return ended == 0 || fail(err, "%s: did not end well", command);
-}
-
-static bool write_out(const struct call *call, const struct job *job, const char *path, const struct text *text)
-{
-	const struct stats_options *o = call->options;
-	struct os_draft draft;
-
-	if (!path) {
-		fwrite(text->p, 1, text->n, stdout);
-		return true;
-	}
-	if (*job->output == '@') {
-		fflush(stdout);
-
-		return write_command(job->output + 1, text, call->err);
-	}
-	if (!os_draft(path, &draft, call->err))
-		return false;
-	if (os_write(&draft, text->p, text->n, call->err) && os_commit(&draft, o->replace, call->err))
-		return true;
-	os_discard(&draft);
-	return false;
-}
-
 /* Add what stands between "Processing" and the empty line. */
 static bool render_job(const struct call *call, struct trace *trace, const struct job *job, struct window window,
 		       enum report_outcome *outcome, struct text *out)
@@ -345,8 +276,9 @@ static enum made run_job(const struct call *call, struct trace *trace, const str
 			 struct text *without)
 {
 	const struct stats_options *o = call->options;
-	const bool is_console = strcmp(job->output, "-") == 0;
-	const char *path = is_console ? NULL : *job->output == '@' ? job->output : file_of(call, trace, job);
+	const bool is_console = output_is_console(job->output);
+	const char *path = output_path(call, trace, job->output, job->name, &job->words,
+				       job->renderer ? job->renderer->suffix : "");
 	const bool is_brief = is_console && !o->reports.n && job->renderer->is_for_people && call->ui->width > 0;
 	enum report_outcome outcome;
 	struct text text = { 0 };
@@ -364,7 +296,7 @@ static enum made run_job(const struct call *call, struct trace *trace, const str
 	enum made made = NOT_MADE;
 
 	if (is_rendered)
-		made = text.n == 0 || write_out(call, job, path, &text) ? MADE : NOT_WRITTEN;
+		made = text.n == 0 || output_write(call, path, o->replace, &text) ? MADE : NOT_WRITTEN;
 	text_end(&text);
 	return made;
 }

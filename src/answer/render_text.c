@@ -1,0 +1,350 @@
+/*
+ * answer/render_text.c - a document for a terminal: wrapped, in columns, with
+ * colour where it is wanted. Control characters never reach the terminal.
+ */
+#include "answer/document.h"
+
+#include <string.h>
+
+#include "base/text.h"
+
+enum { USUAL_WIDTH = 100, LEAST_WIDTH = 40, MOST_WIDTH = 140, BAR_WIDTH = 60, LEAST_CUT = 16, GAP = 2 };
+
+struct paper {
+	const struct look *look;
+	struct text *out;
+	size_t width;
+};
+
+static const char *const tones[] = {
+	[TONE_PLAIN] = "", [TONE_STRONG] = "\033[1m", [TONE_FAINT] = "\033[2m", [TONE_GOOD] = "\033[32m",
+	[TONE_WARN] = "\033[33m", [TONE_BAD] = "\033[31m",
+};
+
+static void begin_tone(const struct paper *p, enum tone tone)
+{
+	if (p->look->colour)
+		text_adds(p->out, tones[tone]);
+}
+
+static void end_tone(const struct paper *p, enum tone tone)
+{
+	if (p->look->colour && tone != TONE_PLAIN)
+		text_adds(p->out, "\033[0m");
+}
+
+/* Add bytes of a text without the marks of code; what steers a terminal becomes a blank. */
+static void add_plain(struct text *out, const char *p, size_t n)
+{
+	for (size_t i = 0, bytes; i < n; i += bytes) {
+		const uint32_t c = code_point(p + i, n - i, &bytes);
+
+		if (c == 0xfffd && bytes == 1)
+			text_adds(out, "\xef\xbf\xbd");
+		else if (c < ' ' || (c >= 0x7f && c < 0xa0) || (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069))
+			text_addc(out, ' ');
+		else if (c != '`')
+			text_add(out, p + i, bytes);
+	}
+}
+
+static size_t plain_columns(const char *p, size_t n)
+{
+	size_t columns = 0, bytes;
+
+	for (size_t i = 0; i < n; i += bytes) {
+		const uint32_t c = code_point(p + i, n - i, &bytes);
+
+		columns += c == '`' ? 0 : code_columns(c);
+	}
+	return columns;
+}
+
+static bool is_closing(uint32_t c)
+{
+	static const uint32_t marks[] = { 0x3002, 0xff0c, 0xff1b, 0xff1a, 0xff09, 0x3001, 0x300d, 0xff01, 0xff1f, ')', ',', '.', ';', ':', '%' };
+
+	for (size_t i = 0; i < ARRAY_LEN(marks); i++)
+		if (c == marks[i])
+			return true;
+	return false;
+}
+
+/* Bytes up to the next place where a line may end: before a blank, or around a wide character. */
+static size_t piece_bytes(const char *p, size_t n)
+{
+	size_t i = 0, bytes;
+
+	while (i < n) {
+		const uint32_t c = code_point(p + i, n - i, &bytes);
+
+		if (c == ' ' || (i > 0 && code_columns(c) == 2 && !is_closing(c)))
+			return i;
+		i += bytes;
+		if (code_columns(c) == 2 && i < n) {
+			size_t more;
+
+			if (!is_closing(code_point(p + i, n - i, &more)))
+				return i;
+		}
+	}
+	return i;
+}
+
+/* Add a text from a column on, wrapped, with later lines indented. Ends the line. */
+static void add_wrapped(const struct paper *p, const char *text, size_t indent, size_t column)
+{
+	size_t n = strlen(text);
+	bool has_any = false;
+
+	while (n) {
+		const bool has_blank = *text == ' ';
+		const size_t skip = has_blank ? strspn(text, " ") : 0;
+
+		text += skip;
+		n -= skip;
+
+		const size_t bytes = piece_bytes(text, n), columns = plain_columns(text, bytes);
+
+		if (has_any && column + has_blank + columns > p->width) {
+			text_addc(p->out, '\n');
+			text_fill(p->out, ' ', indent);
+			column = indent;
+		} else if (has_any && has_blank) {
+			text_addc(p->out, ' ');
+			column++;
+		}
+		add_plain(p->out, text, bytes);
+		column += columns;
+		has_any |= bytes > 0;
+		text += bytes;
+		n -= bytes;
+	}
+	text_addc(p->out, '\n');
+}
+
+static void add_pairs(const struct paper *p, const struct block *b, size_t indent)
+{
+	size_t label = 0;
+
+	for (size_t i = 0; i < b->n_pairs; i++) {
+		const size_t columns = plain_columns(b->pairs[i].label, strlen(b->pairs[i].label));
+
+		label = columns > label ? columns : label;
+	}
+	for (size_t i = 0; i < b->n_pairs; i++) {
+		const struct pair *pair = &b->pairs[i];
+		const size_t length = strlen(pair->label);
+
+		text_fill(p->out, ' ', indent);
+		begin_tone(p, TONE_FAINT);
+		add_plain(p->out, pair->label, length);
+		end_tone(p, TONE_FAINT);
+		text_fill(p->out, ' ', label - plain_columns(pair->label, length) + GAP);
+		begin_tone(p, pair->tone);
+		add_wrapped(p, pair->text, indent + label + GAP, indent + label + GAP);
+		end_tone(p, pair->tone);
+	}
+}
+
+/* Letters of a bar by hue, and their colours. */
+static const char letters[] = "#=-.+*o~";
+static const char *const hues[] = { "\033[32m", "\033[35m", "\033[36m", "\033[90m", "\033[33m", "\033[31m", "\033[34m", "\033[37m" };
+
+static void add_bar_line(const struct paper *p, const struct block *b)
+{
+	double before = 0;
+
+	text_adds(p->out, "  [");
+	for (size_t i = 0; i < b->n_parts; i++) {
+		const unsigned hue = b->parts[i].hue % ARRAY_LEN(hues);
+		const double share = b->parts[i].share >= 0 && b->parts[i].share <= 1 ? b->parts[i].share : 0;
+		/* Ends are rounded, not lengths, so that the whole has always the same length. */
+		const int from = (int)(before * BAR_WIDTH + 0.5), to = (int)((before + share) * BAR_WIDTH + 0.5);
+
+		before += share;
+		if (to <= from || to > BAR_WIDTH)
+			continue;
+		if (p->look->colour)
+			text_adds(p->out, hues[hue]);
+		text_fill(p->out, letters[hue], to - from);
+		end_tone(p, TONE_STRONG);
+	}
+	text_adds(p->out, "] ");
+}
+
+static void add_bar_block(const struct paper *p, const struct block *b)
+{
+	static const struct look nothing = { 0 };
+	struct text words = { 0 };
+	struct paper scratch = { .look = &nothing, .out = &words };
+
+	add_bar_line(p, b);
+	add_wrapped(p, b->text, BAR_WIDTH + 5, BAR_WIDTH + 5);
+	for (size_t i = 0; i < b->n_parts; i++) {
+		const struct bar_part *part = &b->parts[i];
+
+		if (i)
+			text_adds(&words, " + ");
+		text_print(&words, "%c ", letters[part->hue % ARRAY_LEN(hues)]);
+		add_plain(scratch.out, part->label, strlen(part->label));
+		text_addc(&words, ' ');
+		add_plain(scratch.out, part->amount, strlen(part->amount));
+	}
+	text_adds(p->out, "  ");
+	add_wrapped(p, words.n ? words.p : "", 2, 2);
+	text_end(&words);
+}
+
+/* Add a text cut to some columns, and padded to them. */
+static void add_cell(struct text *out, const char *text, size_t columns, bool right)
+{
+	const size_t n = strlen(text), own = plain_columns(text, n);
+	size_t end = n, used = own;
+
+	if (own > columns) {
+		size_t bytes;
+
+		used = 1;
+		for (end = 0; end < n; end += bytes) {
+			const uint32_t c = code_point(text + end, n - end, &bytes);
+			const size_t more = c == '`' ? 0 : code_columns(c);
+
+			if (used + more > columns)
+				break;
+			used += more;
+		}
+	}
+	if (right)
+		text_fill(out, ' ', columns - used);
+	add_plain(out, text, end);
+	if (own > columns)
+		text_adds(out, "…");
+	if (!right)
+		text_fill(out, ' ', columns - used);
+}
+
+static void trim_line(struct text *out)
+{
+	while (out->n && out->p[out->n - 1] == ' ')
+		out->p[--out->n] = '\0';
+	text_addc(out, '\n');
+}
+
+static void add_table_block(const struct paper *p, const struct block *b, struct arena *scratch)
+{
+	size_t *widths = arena_array(scratch, size_t, b->n_columns), all = 2;
+
+	for (size_t c = 0; c < b->n_columns; c++) {
+		widths[c] = plain_columns(b->columns[c].title, strlen(b->columns[c].title));
+		for (size_t r = 0; r < b->n_rows; r++) {
+			const char *cell = b->cells[r * b->n_columns + c];
+			const size_t columns = cell ? plain_columns(cell, strlen(cell)) : 1;
+
+			widths[c] = columns > widths[c] ? columns : widths[c];
+		}
+		all += widths[c] + (c ? GAP : 0);
+	}
+	for (size_t c = 0; c < b->n_columns && all > p->width; c++) {
+		const size_t too_many = all - p->width;
+
+		if (!b->columns[c].may_wrap || widths[c] <= LEAST_CUT)
+			continue;
+
+		const size_t cut = widths[c] - LEAST_CUT < too_many ? widths[c] - LEAST_CUT : too_many;
+
+		widths[c] -= cut;
+		all -= cut;
+	}
+	for (size_t r = 0; r <= b->n_rows; r++) {
+		const enum tone tone = r ? TONE_PLAIN : TONE_FAINT;
+
+		text_adds(p->out, "  ");
+		begin_tone(p, tone);
+		for (size_t c = 0; c < b->n_columns; c++) {
+			const char *cell = r ? b->cells[(r - 1) * b->n_columns + c] : b->columns[c].title;
+
+			text_fill(p->out, ' ', c ? GAP : 0);
+			add_cell(p->out, cell ? cell : "-", widths[c], b->columns[c].is_number);
+		}
+		end_tone(p, tone);
+		trim_line(p->out);
+	}
+}
+
+static void add_block(const struct paper *p, const struct block *b, struct arena *scratch)
+{
+	size_t start;
+
+	switch (b->kind) {
+	case BLOCK_PARAGRAPH:
+	case BLOCK_NOTE:
+		text_adds(p->out, "  ");
+		begin_tone(p, b->tone);
+		add_wrapped(p, b->text, 2, 2);
+		end_tone(p, b->tone);
+		break;
+	case BLOCK_FACTS:
+		add_pairs(p, b, 2);
+		break;
+	case BLOCK_TABLE:
+		add_table_block(p, b, scratch);
+		break;
+	case BLOCK_BAR:
+		add_bar_block(p, b);
+		break;
+	case BLOCK_POINT:
+		start = p->out->n;
+		text_print(p->out, "  %d. ", b->number);
+		start = p->out->n - start;
+		begin_tone(p, b->tone);
+		add_wrapped(p, b->text, start, start);
+		end_tone(p, b->tone);
+		add_pairs(p, b, start);
+		break;
+	}
+}
+
+static void add_section(const struct paper *p, const struct section *s, struct arena *scratch)
+{
+	if (s->title && *s->title) {
+		begin_tone(p, TONE_STRONG);
+		add_wrapped(p, s->title, 0, 0);
+		end_tone(p, TONE_STRONG);
+	}
+	for (size_t i = 0; i < s->n_blocks; i++) {
+		struct arena_mark mark = arena_mark(scratch);
+
+		if (i && !s->is_screen && (s->blocks[i]->kind == BLOCK_TABLE || s->blocks[i]->kind == BLOCK_POINT ||
+					   s->blocks[i - 1]->kind == BLOCK_TABLE))
+			text_addc(p->out, '\n');
+		add_block(p, s->blocks[i], scratch);
+		arena_reset(scratch, mark);
+	}
+}
+
+void render_document_text(const struct document *d, const struct look *look, struct text *out)
+{
+	struct arena scratch = { 0 };
+	size_t width = look->width > 0 ? (size_t)look->width : USUAL_WIDTH;
+
+	width = width < LEAST_WIDTH ? LEAST_WIDTH : width > MOST_WIDTH ? MOST_WIDTH : width;
+
+	struct paper p = { .look = look, .out = out, .width = width };
+
+	begin_tone(&p, TONE_STRONG);
+	add_wrapped(&p, d->title, 0, 0);
+	end_tone(&p, TONE_STRONG);
+	if (d->subtitle) {
+		begin_tone(&p, TONE_FAINT);
+		add_wrapped(&p, d->subtitle, 0, 0);
+		end_tone(&p, TONE_FAINT);
+	}
+	for (size_t i = 0; i < d->n_sections; i++) {
+		if (look->screen_only && !d->sections[i]->is_screen)
+			continue;
+		text_addc(out, '\n');
+		add_section(&p, d->sections[i], &scratch);
+	}
+	arena_end(&scratch);
+}

@@ -1,0 +1,381 @@
+/* answer/say_parts.c - sentences that several sections share; see answer.h. */
+#include "answer/answer.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "query/device_ops.h"
+
+static const enum share share_of_class[N_BOTTLENECKS] = {
+	[BOTTLENECK_COMPUTE] = SHARE_KERNEL, [BOTTLENECK_MEMORY] = SHARE_KERNEL, [BOTTLENECK_LATENCY] = SHARE_KERNEL,
+	[BOTTLENECK_KERNEL] = SHARE_KERNEL, [BOTTLENECK_LAUNCH] = SHARE_LAUNCH, [BOTTLENECK_HOST] = SHARE_HOST,
+	[BOTTLENECK_DATA] = SHARE_DATA, [BOTTLENECK_IO] = SHARE_IO, [BOTTLENECK_COMM] = SHARE_COMM,
+	[BOTTLENECK_SYNC] = SHARE_SYNC, [BOTTLENECK_COPY] = SHARE_COPY, [BOTTLENECK_ALLOC] = SHARE_ALLOC,
+	[BOTTLENECK_DEPENDENCY] = SHARE_DEPENDENCY, [BOTTLENECK_MIXED] = SHARE_NONE, [BOTTLENECK_DIFFUSE] = SHARE_NONE,
+	[BOTTLENECK_UNDECIDED] = SHARE_NONE,
+};
+
+static const enum phrase_id whys[N_BOTTLENECKS] = {
+#define WHY(class) [BOTTLENECK_##class] = SAY_why_##class
+	WHY(COMPUTE), WHY(MEMORY), WHY(LATENCY), WHY(KERNEL), WHY(LAUNCH), WHY(HOST), WHY(DATA), WHY(IO), WHY(COMM),
+	WHY(SYNC), WHY(COPY), WHY(ALLOC), WHY(DEPENDENCY), WHY(MIXED), WHY(DIFFUSE),
+#undef WHY
+};
+
+const char *say_device(const struct answer *a, size_t device)
+{
+	const struct timeline *tl = &a->a->tl;
+	const struct speech *s = &a->speech;
+	const ref row = device < tl->n_devices ? tl->devices[device].device : NULL_ref;
+	const struct device_table *d = &a->a->trace->device;
+
+	if (device >= tl->n_devices)
+		return say(s, SAY_no_device);
+	if (row >= d->n || d->ordinal[row] == NULL_i32)
+		return say_with(s, SAY_device_unknown, arena_print(s->arena, "%zu", device));
+
+	const char *number = arena_print(s->arena, "%d", d->ordinal[row]);
+
+	for (size_t i = 0; a->a->ranks.n_ranks > 1 && i < a->a->ranks.n_ranks; i++)
+		if (a->a->ranks.of[i].device == device)
+			return say_with(s, SAY_device_rank, number, arena_print(s->arena, "%d", a->a->ranks.of[i].rank));
+	return say_with(s, SAY_device_n, number);
+}
+
+const char *say_denominator(const struct answer *a, const struct verdict *v)
+{
+	if (v->n_steps)
+		return say_with(&a->speech, SAY_denominator_steps, say_count(&a->speech, v->n_steps));
+	return say_with(&a->speech, SAY_denominator_inner, say_ns(&a->speech, v->inner_ns));
+}
+
+static double class_share(const struct verdict *v, enum bottleneck class)
+{
+	return v->share[share_of_class[class]];
+}
+
+const char *say_verdict(const struct answer *a, size_t device)
+{
+	const struct speech *s = &a->speech;
+	const struct verdict *v;
+	const char *name = say_device(a, device), *why;
+
+	if (device >= a->a->tl.n_devices || !a->a->devices[device].account.kernel_busy_ns)
+		if (device >= a->a->tl.n_devices || a->a->devices[device].account.idle_ns == a->a->devices[device].account.wall_ns)
+			return say_with(s, SAY_full_stop, say(s, SAY_verdict_nothing));
+	v = &a->a->devices[device].verdict;
+	switch (v->class) {
+	case BOTTLENECK_UNDECIDED:
+		return say_with(s, SAY_verdict_UNDECIDED, name,
+				say_with(s, SAY_full_stop, v->reason ? v->reason : say(s, SAY_bounds_low)));
+	case BOTTLENECK_MIXED:
+		why = say_with(s, SAY_why_MIXED, say_class(s, v->mixed[0]), say_percent(s, class_share(v, v->mixed[0])),
+			       say_class(s, v->mixed[1]), say_percent(s, class_share(v, v->mixed[1])));
+		return say_with(s, SAY_verdict_MIXED, name, why, say_denominator(a, v));
+	case BOTTLENECK_DIFFUSE:
+		why = say_with(s, SAY_why_DIFFUSE, say_percent(s, a->a->limits.class_primary_share));
+		return say_with(s, SAY_verdict_MIXED, name, why, say_denominator(a, v));
+	default:
+		return say_with(s, SAY_verdict, name, say(s, whys[v->class]), say_class(s, v->class),
+				say_percent(s, class_share(v, v->class)), say_denominator(a, v));
+	}
+}
+
+/* Sums texts with "; " between them; nothing is added for NULL. */
+static const char *join(const struct speech *s, const char *list, const char *more)
+{
+	return !more ? list : !list ? more : say_with(s, SAY_joined, list, more);
+}
+
+const char *say_standing(const struct answer *a, size_t device)
+{
+	const struct speech *s = &a->speech;
+	const struct verdict *v = &a->a->devices[device].verdict;
+	const char *list;
+
+	if (v->class == BOTTLENECK_UNDECIDED)
+		return "";
+	list = join(s, say_with(s, SAY_confidence_is, say_confidence(s, v->confidence)),
+		    say(s, v->is_confirmed ? SAY_confirmed : SAY_suspected));
+	if (v->n_steps)
+		list = join(s, list, say_with(s, SAY_steps_agree, say_count(s, v->n_steps_agree), say_count(s, v->n_steps)));
+	if (isfinite(v->coverage))
+		list = join(s, list, say_with(s, SAY_coverage_is, say_percent(s, v->coverage)));
+	if (v->runner_up != BOTTLENECK_UNDECIDED && v->runner_up != v->class)
+		list = join(s, list, say_with(s, SAY_runner_up, say_class(s, v->runner_up),
+					      say_percent(s, class_share(v, v->runner_up))));
+	if (v->is_perturbed)
+		list = join(s, list, say_with(s, SAY_perturbed, say_percent(s, v->share[SHARE_PROFILER])));
+	return say_with(s, SAY_full_stop, list);
+}
+
+/* ---- how ---- */
+
+/* Name of an evidence row, NULL_str where its table has no names. */
+static str_id row_name(const struct trace *t, uint8_t table, ref row)
+{
+	const size_t c = table < N_TABLES ? schema_find_column(table, "name") : SIZE_MAX;
+
+	if (table >= N_TABLES || c >= table_defs[table].n_columns || !table_defs[table].columns[c].stored ||
+	    table_defs[table].columns[c].type != TYPE_str || row >= trace_table(t, table)->n)
+		return NULL_str;
+
+	const str_id *names = *trace_column(t, table, c);
+
+	return names ? names[row] : NULL_str;
+}
+
+/* Ask for the names of a table; without them there are none to say. */
+static void need_names(struct trace *t, uint64_t *asked, uint8_t table)
+{
+	struct err err;
+
+	if (table >= N_TABLES || *asked & (uint64_t)1 << table)
+		return;
+	*asked |= (uint64_t)1 << table;
+
+	const size_t c = schema_find_column(table, "name");
+	const struct need need = { table, (uint64_t)1 << c };
+
+	if (c < table_defs[table].n_columns && table_defs[table].columns[c].stored && !trace_need(t, &need, 1, &err))
+		return;
+}
+
+const char *idle_name(const struct answer *a, size_t device, enum idle_class class, int64_t *ns)
+{
+	struct trace *t = a->a->trace;
+	const struct idle *idle = &a->a->devices[device].idle;
+	struct arena scratch = { 0 };
+	int64_t *by_name = arena_array(&scratch, int64_t, t->strings.n + 1);
+	uint64_t asked = 0;
+	str_id best = NULL_str;
+
+	for (size_t g = 0; g < idle->n_gaps; g++) {
+		const struct gap *gap = &idle->gaps[g];
+
+		for (uint32_t i = 0; i < gap->n_pieces; i++) {
+			const struct idle_piece *p = &idle->pieces[gap->first_piece + i];
+			const struct interval own = { p->start_ns, i + 1 < gap->n_pieces ? p[1].start_ns : gap->end_ns };
+			str_id name;
+
+			if (p->class != class || p->row == NULL_ref)
+				continue;
+			need_names(t, &asked, p->table);
+			name = row_name(t, p->table, p->row);
+			if (name == NULL_str || name >= t->strings.n)
+				continue;
+			add_ns(&by_name[name], interval_ns(interval_clip(own, a->a->scope.window)));
+			if (best == NULL_str || by_name[name] > by_name[best])
+				best = name;
+		}
+	}
+	*ns = best == NULL_str ? 0 : by_name[best];
+	arena_end(&scratch);
+	return best == NULL_str || *ns == 0 ? NULL : trace_text(t, best);
+}
+
+/* Median over all launches of a class of calls; and of kernels. NULL_i64 without any. */
+static int64_t median_call_ns(const struct analysis *a)
+{
+	struct arena scratch = { 0 };
+	int64_t *values = arena_array(&scratch, int64_t, a->tl.n_calls), median;
+	size_t n = 0;
+
+	for (size_t i = 0; i < a->tl.n_calls; i++)
+		if (a->tl.calls[i].class == CALL_LAUNCH)
+			values[n++] = a->tl.calls[i].end_ns - a->tl.calls[i].start_ns;
+	sort_values(values, n);
+	median = n ? (int64_t)percentile(values, n, 0.5) : NULL_i64;
+	arena_end(&scratch);
+	return median;
+}
+
+static int64_t median_kernel_ns(const struct analysis *a)
+{
+	struct arena scratch = { 0 };
+	int64_t *values = arena_array(&scratch, int64_t, a->tl.n_ops), median;
+	size_t n = 0;
+
+	for (size_t i = 0; i < a->tl.n_ops; i++)
+		if (a->tl.ops[i].table == OF_KERNEL)
+			values[n++] = a->tl.ops[i].end_ns - a->tl.ops[i].start_ns;
+	sort_values(values, n);
+	median = n ? (int64_t)percentile(values, n, 0.5) : NULL_i64;
+	arena_end(&scratch);
+	return median;
+}
+
+static const char *how_launch(const struct answer *a, const struct device_analysis *d)
+{
+	const struct speech *s = &a->speech;
+	const int64_t queued = d->idle_sums.by_trigger[TRIGGER_LATENCY] + d->idle_sums.by_trigger[TRIGGER_DEPENDENCY];
+	const int64_t starved = d->idle_sums.by_trigger[TRIGGER_STARVED] + d->idle_sums.by_trigger[TRIGGER_SYNC];
+
+	return say_with(s, SAY_how_launch, say_part(s, starved, d->account.idle_ns), say_part(s, queued, d->account.idle_ns),
+			say_ns(s, median_kernel_ns(a->a)), say_ns(s, median_call_ns(a->a)));
+}
+
+static const char *how_sync(const struct answer *a, const struct device_analysis *d)
+{
+	const struct speech *s = &a->speech;
+	const uint64_t n = a->a->waits.n_waits;
+	const double steps = a->a->scope.n_used ? (double)a->a->scope.n_used : 1;
+
+	return say_with(s, SAY_how_sync, say_count(s, n), say_number(s, (double)n / steps, 1),
+			say_ns(s, a->a->waits.device_wait_ns), say_ns(s, d->idle_sums.refill_ns));
+}
+
+static const char *how_copy(const struct answer *a, const struct device_analysis *d)
+{
+	const struct speech *s = &a->speech;
+	const struct memory_facts *m = &a->facts->memory;
+	double bytes = 0, pageable = 0;
+	bool is_known = false;
+
+	for (size_t i = 0; i < m->n_copies; i++) {
+		bytes += m->copies[i].bytes;
+		pageable += m->copies[i].pageable_bytes;
+		is_known |= m->copies[i].knows_memory;
+	}
+	return say_with(s, SAY_how_copy, say_bytes(s, bytes), is_known && bytes > 0 ? say_percent(s, pageable / bytes) : "-",
+			say_part(s, d->account.exposed_copy_ns, d->account.memory_busy_ns));
+}
+
+static const char *how_kernel(const struct answer *a, const struct device_analysis *d)
+{
+	const struct speech *s = &a->speech;
+	const struct bounds *b = &d->bounds;
+	const struct kernel_fact *k = a->facts->n_kernels ? &a->facts->kernels[0] : NULL;
+	const char *first = say_with(s, SAY_how_kernel, say_part(s, d->account.kernel_busy_ns, d->account.wall_ns),
+				     say_name(s, k ? k->name : NULL),
+				     k ? say_part(s, k->clipped_ns, a->facts->kernel_total_ns) : "-");
+	const char *why = say(s, b->shaped_ns == 0 ? SAY_bounds_no_shapes :
+				 isfinite(b->peak_flops) || isfinite(b->peak_bytes_per_s) ? SAY_bounds_low : SAY_bounds_no_peak);
+	const char *second = say_with(s, SAY_how_bounds, say_part(s, b->proved_ns[BOUND_COMPUTE], b->kernel_ns),
+				      say_part(s, b->proved_ns[BOUND_MEMORY], b->kernel_ns), why);
+
+	return arena_print(s->arena, s->lang == LANG_ZH ? "%s%s" : "%s %s", first, second);
+}
+
+static const char *how_named(const struct answer *a, size_t device, enum idle_class class)
+{
+	int64_t ns;
+	const char *name = idle_name(a, device, class, &ns);
+
+	return name ? say_with(&a->speech, SAY_how_data, say_name(&a->speech, name)) : "";
+}
+
+const char *say_mechanism(const struct answer *a, size_t device)
+{
+	const struct speech *s = &a->speech;
+	const struct device_analysis *d = &a->a->devices[device];
+	enum bottleneck class = d->verdict.class == BOTTLENECK_MIXED ? d->verdict.mixed[0] : d->verdict.class;
+
+	switch (class) {
+	case BOTTLENECK_LAUNCH:
+		return how_launch(a, d);
+	case BOTTLENECK_SYNC:
+		return how_sync(a, d);
+	case BOTTLENECK_COPY:
+		return how_copy(a, d);
+	case BOTTLENECK_COMM:
+		return say_with(s, SAY_how_comm, say_ns(s, d->account.comm_busy_ns), say_ns(s, d->account.hidden_comm_ns),
+				say_ns(s, account_exposed_comm_ns(&d->account)));
+	case BOTTLENECK_COMPUTE:
+	case BOTTLENECK_MEMORY:
+	case BOTTLENECK_LATENCY:
+	case BOTTLENECK_KERNEL:
+		return how_kernel(a, d);
+	case BOTTLENECK_DATA:
+		return how_named(a, device, IDLE_DATA);
+	case BOTTLENECK_IO:
+		return how_named(a, device, d->idle_sums.by_class[IDLE_OS_IO] > d->idle_sums.by_class[IDLE_OS_WAIT] ?
+					    IDLE_OS_IO : IDLE_OS_WAIT);
+	default:
+		return "";
+	}
+}
+
+/* ---- the rest ---- */
+
+const struct kernel_fact *leading_kernel(const struct answer *a)
+{
+	const struct kernel_fact *best = NULL;
+
+	for (size_t i = 0; i < a->facts->n_kernels; i++)
+		if (!best || a->facts->kernels[i].on_path_ns > best->on_path_ns)
+			best = &a->facts->kernels[i];
+	return best;
+}
+
+const char *say_window_kind(const struct answer *a)
+{
+	static const enum phrase_id ids[] = {
+		[SCOPE_GIVEN] = SAY_window_given, [SCOPE_STEPS] = SAY_window_steps, [SCOPE_PROFILER] = SAY_window_profiler,
+		[SCOPE_CAPTURE] = SAY_window_capture,
+	};
+
+	return say(&a->speech, ids[a->a->scope.kind]);
+}
+
+const char *say_losses(const struct answer *a)
+{
+	const struct speech *s = &a->speech;
+	const struct loss_facts *l = &a->facts->loss;
+	const struct environment *e = &a->facts->environment;
+	const char *list = NULL;
+
+	if (l->n_rows)
+		list = join(s, list, say_with(s, SAY_lost_records, say_count(s, l->n_rows), say_count(s, l->n_records)));
+	if (l->n_quarantined)
+		list = join(s, list, say_with(s, SAY_lost_quarantined, say_count(s, l->n_quarantined)));
+	if (!list)
+		list = say(s, SAY_lost_nothing);
+	if (a->a->tl.n_orphans)
+		list = join(s, list, say_with(s, SAY_lost_orphans, say_count(s, a->a->tl.n_orphans),
+					      say_count(s, a->a->tl.n_ops)));
+	list = join(s, list, e->overhead_ns == NULL_i64 ? say(s, SAY_overhead_unknown) :
+		    say_with(s, SAY_overhead_is, say_ns(s, e->overhead_ns),
+			     say_part(s, e->overhead_ns, interval_ns(a->a->scope.window))));
+	if (a->a->tl.clock_error_ns > 0)
+		list = join(s, list, say_with(s, SAY_clock_error, say_ns(s, a->a->tl.clock_error_ns)));
+	return say_with(s, SAY_full_stop, list);
+}
+
+const char *say_limiter(const struct answer *a, const struct what_if *w)
+{
+	return w->limiter ? arena_copy(a->speech.arena, w->limiter, strlen(w->limiter)) : "-";
+}
+
+/* The step of the standard walk that comes after what is known. */
+const char *say_next_step(const struct answer *a)
+{
+	static const enum phrase_id ids[N_BOTTLENECKS] = {
+#define NEXT(class) [BOTTLENECK_##class] = SAY_next_##class
+		NEXT(COMPUTE), NEXT(MEMORY), NEXT(LATENCY), NEXT(KERNEL), NEXT(LAUNCH), NEXT(HOST), NEXT(DATA), NEXT(IO),
+		NEXT(COMM), NEXT(SYNC), NEXT(COPY), NEXT(ALLOC), NEXT(DEPENDENCY), NEXT(MIXED), NEXT(DIFFUSE),
+		NEXT(UNDECIDED),
+#undef NEXT
+	};
+	const struct speech *s = &a->speech;
+	const struct memory_facts *m = &a->facts->memory;
+	const struct kernel_fact *k = leading_kernel(a);
+	const enum bottleneck class = a->a->main_device < a->a->tl.n_devices ? a->a->devices[a->a->main_device].verdict.class :
+									       BOTTLENECK_UNDECIDED;
+	const char *name = k ? k->name : "KERNEL", *next;
+	enum phrase_id walk = SAY_walk_any;
+
+	if (m->n_failed)
+		return say_with(s, SAY_next_line, say(s, SAY_walk_memory),
+				say_with(s, SAY_next_memory, m->failed_bytes == NULL_i64 ? "?" : say_bytes(s, (double)m->failed_bytes),
+					 m->peak_reserved_bytes == NULL_i64 ? "?" : say_bytes(s, (double)m->peak_reserved_bytes)));
+	next = say_with(s, ids[class], say_name(s, name), name);
+	if (a->facts->workload == WORKLOAD_TRAINING) {
+		walk = SAY_walk_training;
+	} else if (a->facts->workload == WORKLOAD_INFERENCE) {
+		walk = SAY_walk_inference;
+		next = say_with(s, SAY_next_inference, next);
+	}
+	return say_with(s, SAY_next_line, say(s, walk), next);
+}

@@ -1,0 +1,306 @@
+/*
+ * answer/screen.c - the first screen: what a person needs to know before
+ * anything else, in some 24 lines. See answer.h.
+ */
+#include "answer/answer.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+enum { MOST_IDLE = 4, MOST_KINDS = 5, MOST_FINDINGS = 3, MOST_WHAT_IFS = 3, MOST_DEVICES = 8, MOST_OPEN = 2 };
+
+/* Hues of bars, the same in every report. */
+enum { HUE_COMPUTE, HUE_COMM, HUE_COPY, HUE_IDLE };
+
+/* Add an element to a list that is parted by semicolons. */
+static void list_add(struct text *list, const struct speech *s, const char *more)
+{
+	if (list->n)
+		text_adds(list, say(s, SAY_separator));
+	text_adds(list, more);
+}
+
+static const char *list_end(struct text *list, const struct speech *s)
+{
+	const char *text = list->n ? arena_copy(s->arena, list->p, list->n) : say(s, SAY_nothing_idle);
+
+	text_end(list);
+	return text;
+}
+
+static void add_why(const struct answer *a, struct document *d)
+{
+	const struct speech *s = &a->speech;
+	struct section *section = document_section(d, "why", say(s, SAY_section_why), true);
+	const size_t device = a->a->main_device;
+	const char *how;
+
+	add_paragraph(d, section, TONE_STRONG, say_verdict(a, device));
+	if (device >= a->a->tl.n_devices)
+		return;
+	how = say_mechanism(a, device);
+	if (*how)
+		add_paragraph(d, section, TONE_PLAIN, how);
+	how = say_standing(a, device);
+	if (*how)
+		add_paragraph(d, section, TONE_FAINT, how);
+}
+
+static void add_part(struct document *d, struct block *bar, unsigned hue, const char *label, int64_t ns, int64_t wall)
+{
+	const struct speech *s = &d->speech;
+
+	block_part(d, bar, hue, label, say_with(s, SAY_amount, say_ns(s, ns), say_part(s, ns, wall)),
+		   wall > 0 ? (double)ns / (double)wall : 0);
+}
+
+static void add_account(const struct answer *a, struct document *d, struct section *section, size_t device)
+{
+	const struct speech *s = &a->speech;
+	const struct account *account = &a->a->devices[device].account;
+	struct block *bar = add_bar(d, section, say_with(s, SAY_busy_line, say_device(a, device),
+							 say_part(s, account->wall_ns - account->idle_ns, account->wall_ns)));
+
+	add_part(d, bar, HUE_COMPUTE, say(s, SAY_compute), account->exposed_ns[OP_COMPUTE], account->wall_ns);
+	add_part(d, bar, HUE_COMM, say(s, SAY_exposed_comm), account_exposed_comm_ns(account), account->wall_ns);
+	add_part(d, bar, HUE_COPY, say(s, SAY_exposed_copy), account->exposed_copy_ns, account->wall_ns);
+	add_part(d, bar, HUE_IDLE, say(s, SAY_idle), account->idle_ns, account->wall_ns);
+	block_part(d, bar, HUE_IDLE, say_with(s, SAY_identity, say_ns(s, account->wall_ns)), "", 0);
+}
+
+/* A class of idle time, or a trigger, with its time. */
+struct part {
+	int number;
+	int64_t ns;
+};
+
+static int by_time(const void *pa, const void *pb)
+{
+	const struct part *a = pa, *b = pb;
+
+	return a->ns != b->ns ? (a->ns < b->ns ? 1 : -1) : a->number - b->number;
+}
+
+static size_t largest(const int64_t *ns, int n, struct part *out)
+{
+	size_t n_parts = 0;
+
+	for (int i = 0; i < n; i++)
+		if (ns[i] > 0)
+			out[n_parts++] = (struct part){ i, ns[i] };
+	qsort(out, n_parts, sizeof(*out), by_time);
+	return n_parts;
+}
+
+static const char *idle_line(const struct answer *a, size_t device)
+{
+	const struct speech *s = &a->speech;
+	const struct device_analysis *d = &a->a->devices[device];
+	struct part parts[N_IDLE_CLASSES];
+	const size_t n = largest(d->idle_sums.by_class, N_IDLE_CLASSES, parts);
+	struct text list = { 0 };
+
+	for (size_t i = 0; i < n && i < MOST_IDLE; i++) {
+		const char *word = say_idle(s, parts[i].number), *time = say_ns(s, parts[i].ns);
+		const char *share = say_part(s, parts[i].ns, d->account.wall_ns), *name;
+		int64_t in_name_ns;
+
+		if (i && parts[i].ns * 100 < d->account.wall_ns)
+			break;
+		name = idle_name(a, device, parts[i].number, &in_name_ns);
+		list_add(&list, s, name && in_name_ns * 2 > parts[i].ns ?
+				   say_with(s, SAY_item_named, word, time, share, say_name(s, name)) :
+				   say_with(s, SAY_item, word, time, share));
+	}
+	return list_end(&list, s);
+}
+
+static const char *trigger_line(const struct answer *a, size_t device)
+{
+	const struct speech *s = &a->speech;
+	const struct device_analysis *d = &a->a->devices[device];
+	struct part parts[N_TRIGGERS];
+	const size_t n = largest(d->idle_sums.by_trigger, N_TRIGGERS, parts);
+	struct text list = { 0 };
+
+	for (size_t i = 0; i < n && i < MOST_IDLE; i++)
+		if (!i || parts[i].ns * 100 >= d->account.wall_ns)
+			list_add(&list, s, say_with(s, SAY_item, say_trigger(s, parts[i].number), say_ns(s, parts[i].ns),
+						    say_part(s, parts[i].ns, d->account.wall_ns)));
+	return list_end(&list, s);
+}
+
+static const char *path_line(const struct answer *a)
+{
+	const struct speech *s = &a->speech;
+	const int64_t wall = interval_ns(a->a->path.window);
+	struct text list = { 0 };
+
+	for (size_t i = 0; i < a->facts->n_path_kinds && i < MOST_KINDS; i++) {
+		const struct kind_fact *f = &a->facts->path_kinds[i];
+
+		if (!i || f->ns * 100 >= wall)
+			list_add(&list, s, say_with(s, SAY_item, say_path(s, f->kind), say_ns(s, f->ns),
+						    say_part(s, f->ns, wall)));
+	}
+	if (a->a->path.is_stuck)
+		list_add(&list, s, say(s, SAY_path_stuck));
+	return list_end(&list, s);
+}
+
+static const char *others_line(const struct answer *a)
+{
+	const struct speech *s = &a->speech;
+	const size_t n = a->a->tl.n_devices;
+	struct text list = { 0 };
+
+	for (size_t i = 0; i < n && i <= MOST_DEVICES; i++) {
+		const struct account *account = &a->a->devices[i].account;
+		const char *busy = say_with(s, SAY_busy_line, say_device(a, i),
+					    say_part(s, account->wall_ns - account->idle_ns, account->wall_ns));
+
+		if (i != a->a->main_device)
+			list_add(&list, s, say_with(s, SAY_amount, busy, say_class(s, a->a->devices[i].verdict.class)));
+	}
+	if (n > MOST_DEVICES + 1)
+		list_add(&list, s, say_with(s, SAY_more_devices, say_count(s, n - MOST_DEVICES - 1)));
+	return list_end(&list, s);
+}
+
+static const char *rank_line(const struct answer *a)
+{
+	static const enum phrase_id causes[N_LATENESS_CAUSES] = {
+		[LATE_UNKNOWN] = SAY_late_UNKNOWN, [LATE_SUBMISSION] = SAY_late_SUBMISSION,
+		[LATE_MORE_WORK] = SAY_late_MORE_WORK, [LATE_SLOWER_KERNELS] = SAY_late_SLOWER_KERNELS,
+		[LATE_HOST] = SAY_late_HOST, [LATE_DATA] = SAY_late_DATA, [LATE_COPY] = SAY_late_COPY,
+	};
+	const struct speech *s = &a->speech;
+	const struct rank_summary *late = NULL;
+	const char *line;
+
+	for (size_t i = 0; i < a->a->ranks.n_ranks; i++)
+		if (a->a->ranks.of[i].is_straggler && (!late || a->a->ranks.of[i].caused_ns > late->caused_ns))
+			late = &a->a->ranks.of[i];
+	if (!late)
+		return say_with(s, SAY_rank_even, say_count(s, a->a->ranks.n_split));
+	line = say_with(s, SAY_rank_late, arena_print(s->arena, "%d", late->rank), say_count(s, late->n_late),
+			say_count(s, late->n_collectives), say(s, causes[late->cause]), say_ns(s, late->caused_ns));
+	if (late->extra_kernel && late->extra_per_step > 0)
+		line = arena_print(s->arena, "%s%s", line,
+				   say_with(s, SAY_rank_extra, say_number(s, late->extra_per_step, 1),
+					    say_name(s, late->extra_kernel), say_ns(s, late->extra_ns_per_step)));
+	return line;
+}
+
+static void add_where(const struct answer *a, struct document *d)
+{
+	const struct speech *s = &a->speech;
+	const size_t device = a->a->main_device;
+	struct section *section;
+	struct block *facts;
+
+	if (device >= a->a->tl.n_devices)
+		return;
+	section = document_section(d, "where", say_with(s, SAY_section_where, say_device(a, device),
+							say_ns(s, a->a->devices[device].account.wall_ns)), true);
+	add_account(a, d, section, device);
+	facts = add_facts(d, section);
+	block_pair(d, facts, say(s, SAY_label_idle), idle_line(a, device));
+	block_pair(d, facts, say(s, SAY_label_ran_dry), trigger_line(a, device));
+	block_pair(d, facts, say(s, SAY_label_path), path_line(a));
+	if (a->a->tl.n_devices > 1)
+		block_pair(d, facts, say(s, SAY_label_others), others_line(a));
+	if (a->a->ranks.n_ranks > 1 && !a->a->ranks.reason)
+		block_pair(d, facts, say(s, SAY_label_ranks), rank_line(a));
+}
+
+static enum tone severity_tone(enum finding_severity v)
+{
+	return v >= FINDING_HIGH ? TONE_BAD : v == FINDING_MEDIUM ? TONE_WARN : TONE_PLAIN;
+}
+
+static void add_first(const struct answer *a, struct document *d)
+{
+	const struct speech *s = &a->speech;
+	struct section *section = document_section(d, "first", say(s, SAY_section_first), true);
+	int number = 0;
+
+	for (size_t i = 0; i < a->findings->n && number < MOST_FINDINGS; i++) {
+		const struct finding *f = &a->findings->of[i];
+		const char *level = say_severity(s, f->severity);
+		struct block *point;
+
+		if (!finding_counts(f) || (number && f->severity == FINDING_INFO))
+			continue;
+		if (f->state == FINDING_SUSPECTED)
+			level = say_with(s, SAY_suspected_mark, level);
+		point = add_point(d, section, ++number, severity_tone(f->severity),
+				  say_with(s, SAY_finding_heading, level, say_own(s, &f->rule->title), say_finding(a, f)));
+		block_pair(d, point, say(s, SAY_label_do),
+			   finding_say(f, &f->rule->advice, s->lang == LANG_ZH, s->arena));
+		block_pair(d, point, say(s, SAY_label_gain), say_gain(a, f));
+	}
+	if (!number)
+		add_paragraph(d, section, TONE_PLAIN, say(s, SAY_no_findings_short));
+}
+
+static const char *what_if_line(const struct answer *a)
+{
+	const struct speech *s = &a->speech;
+	struct text list = { 0 };
+	size_t n = 0;
+
+	if (!a->a->has_model)
+		return say_with(s, SAY_no_model, a->a->model_reason ? a->a->model_reason : "-");
+	for (size_t i = 0; i < a->a->n_what_ifs && (n < MOST_WHAT_IFS || i < a->a->n_asked); i++) {
+		const struct what_if *w = &a->a->what_ifs[i];
+
+		if (w->is_answered && (i < a->a->n_asked || w->gain_high_ns > 0)) {
+			list_add(&list, s, say_with(s, SAY_what_if_line, w->text, say_ns(s, w->then_ns), say_ns(s, w->now_ns)));
+			n++;
+		} else if (!w->is_answered && i < a->a->n_asked) {
+			list_add(&list, s, say_with(s, SAY_item, arena_print(s->arena, "`%s`", w->text), "",
+						    w->reason ? w->reason : "-"));
+		}
+	}
+	if (!n && !list.n)
+		list_add(&list, s, say(s, SAY_no_gain));
+	list_add(&list, s, say_with(s, SAY_what_if_error, say_percent(s, a->a->model.replay_error)));
+	return list_end(&list, s);
+}
+
+static const char *open_line(const struct answer *a)
+{
+	const struct speech *s = &a->speech;
+	size_t n;
+	const struct open_question *q = open_questions(a, &n);
+	struct text list = { 0 };
+	const char *line;
+
+	for (size_t i = 0; i < n && i < MOST_OPEN; i++)
+		list_add(&list, s, q[i].question);
+	if (!n)
+		return say(s, SAY_unanswered_none);
+	line = list_end(&list, s);
+	return n > MOST_OPEN ? say_with(s, SAY_unanswered_more, line, say_count(s, n - MOST_OPEN)) : line;
+}
+
+void screen_sections(const struct answer *a, struct document *d)
+{
+	const struct speech *s = &a->speech;
+	struct section *section;
+	struct block *facts;
+
+	add_why(a, d);
+	add_where(a, d);
+	add_first(a, d);
+	section = document_section(d, "open", say(s, SAY_section_more), true);
+	facts = add_facts(d, section);
+	block_pair(d, facts, say(s, SAY_label_what_if), what_if_line(a));
+	block_pair(d, facts, say(s, SAY_label_unanswered), open_line(a));
+	block_pair(d, facts, say(s, SAY_label_lost), say_losses(a));
+	block_pair(d, facts, say(s, SAY_label_next), say_next_step(a));
+}

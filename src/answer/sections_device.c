@@ -1,0 +1,237 @@
+/* answer/sections_device.c - environment, device use, memory: what holds for the whole window; see answer.h. */
+#include "answer/answer.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/text.h"
+
+enum { MOST_DEVICES = 16, MOST_CLASSES = 12 };
+
+static void add_fact(struct document *d, struct block *b, enum phrase_id label, const char *text)
+{
+	block_pair(d, b, say(&d->speech, label), text && *text ? text : say(&d->speech, SAY_not_recorded));
+}
+
+static const char *two(const struct speech *s, const char *one, const char *other)
+{
+	return !one ? other : !other ? one : arena_print(s->arena, "%s, %s", one, other);
+}
+
+static const char *say_steps(const struct answer *a)
+{
+	const struct speech *s = &a->speech;
+	const struct scope *scope = &a->a->scope;
+	size_t n_partial = 0, n_warm_up = 0;
+
+	if (!scope->n_steps)
+		return say(s, SAY_steps_none);
+	for (size_t i = 0; i < scope->n_steps; i++) {
+		n_partial += (scope->steps[i].flags & STEP_PARTIAL) != 0;
+		n_warm_up += (scope->steps[i].flags & STEP_WARM_UP) != 0;
+	}
+	return say_with(s, SAY_steps_found, say_count(s, scope->n_steps), say_count(s, scope->n_used),
+			say_count(s, n_partial), say_count(s, n_warm_up));
+}
+
+static const char *say_window(const struct answer *a)
+{
+	const struct speech *s = &a->speech;
+	const struct interval w = a->a->scope.window;
+
+	return say_with(s, SAY_window_is, say_ns(s, w.start_ns), say_ns(s, w.end_ns), say_ns(s, interval_ns(w)),
+			say_window_kind(a));
+}
+
+void section_environment(const struct answer *a, struct document *d)
+{
+	const struct speech *s = &a->speech;
+	const struct environment *e = &a->facts->environment;
+	struct section *section = document_section(d, "environment", say(s, SAY_section_environment), false);
+	struct block *b = add_facts(d, section);
+
+	add_fact(d, b, SAY_env_tool, a->program);
+	add_fact(d, b, SAY_env_recorded, two(s, e->producer, e->formats));
+	add_fact(d, b, SAY_env_files, e->files ? say_name(s, e->files) : NULL);
+	add_fact(d, b, SAY_env_command, e->command ? say_name(s, e->command) : NULL);
+	add_fact(d, b, SAY_env_start, two(s, e->started, say_ns(s, e->recorded_ns)));
+	add_fact(d, b, SAY_env_host, e->host);
+	add_fact(d, b, SAY_env_gpus, e->devices);
+	add_fact(d, b, SAY_env_driver, two(s, e->driver, e->cuda ? arena_print(s->arena, "CUDA %s", e->cuda) : NULL));
+	add_fact(d, b, SAY_env_clocks, NULL);
+	add_fact(d, b, SAY_env_window, say_window(a));
+	add_fact(d, b, SAY_env_steps, say_steps(a));
+	add_fact(d, b, SAY_env_loss, say_losses(a));
+}
+
+static void add_accounts(const struct answer *a, struct document *d, struct section *section)
+{
+	static const enum phrase_id titles[] = { SAY_col_device, SAY_col_wall, SAY_col_compute, SAY_col_comm, SAY_col_copy,
+						 SAY_col_idle, SAY_col_busy, SAY_col_hidden, SAY_label_class };
+	const struct speech *s = &a->speech;
+	struct block *table = add_table(d, section, "tnnnnnnnt", titles);
+	const struct account *main;
+
+	for (size_t i = 0; i < a->a->tl.n_devices && i < MOST_DEVICES; i++) {
+		const struct account *c = &a->a->devices[i].account;
+		const int64_t busy_ns = c->wall_ns - c->idle_ns;
+
+		block_row(d, table, (const char *[]){
+			say_device(a, i), say_ns(s, c->wall_ns), say_ns(s, c->exposed_ns[OP_COMPUTE]),
+			say_ns(s, account_exposed_comm_ns(c)), say_ns(s, c->exposed_copy_ns), say_ns(s, c->idle_ns),
+			say_part(s, busy_ns, c->wall_ns), say_ns(s, c->hidden_comm_ns),
+			say_class(s, a->a->devices[i].verdict.class) });
+	}
+	if (a->a->tl.n_devices > MOST_DEVICES)
+		add_note(d, section, say_with(s, SAY_more_devices, say_count(s, a->a->tl.n_devices - MOST_DEVICES)));
+	main = &a->a->devices[a->a->main_device].account;
+	add_note(d, section, say_with(s, SAY_note_account, say_ns(s, main->leading_ns), say_ns(s, main->trailing_ns)));
+}
+
+static void add_ladder(const struct answer *a, struct document *d, struct section *section)
+{
+	const struct speech *s = &a->speech;
+	const struct ladder *l = &a->a->devices[a->a->main_device].ladder;
+
+	add_note(d, section, say_with(s, SAY_note_ladder, say_percent(s, l->kernel_resident),
+				      say_percent(s, l->without_waiting_comm), say_percent(s, l->sm_active),
+				      say_percent(s, l->occupancy), say_percent(s, l->issue_slot),
+				      say_percent(s, l->tensor_active)));
+}
+
+static void add_shares(const struct answer *a, struct document *d, struct section *section)
+{
+	const struct speech *s = &a->speech;
+	const struct verdict *v = &a->a->devices[a->a->main_device].verdict;
+	struct text list = { 0 };
+
+	for (int i = 0; i < N_SHARES; i++)
+		if (v->share[i] >= 0.0005)
+			text_print(&list, "%s%s %s", list.n ? ", " : "", say_share(s, i), say_percent(s, v->share[i]));
+	add_note(d, section, say_with(s, SAY_note_shares, say_denominator(a, v), list.n ? list.p : "-"));
+	text_end(&list);
+}
+
+static void add_idle(const struct answer *a, struct document *d, struct section *section)
+{
+	static const enum phrase_id titles[] = { SAY_col_cause, SAY_col_trigger, SAY_col_time, SAY_col_of_wall,
+						 SAY_col_of_idle, SAY_col_most_in };
+	const struct speech *s = &a->speech;
+	const size_t device = a->a->main_device;
+	const struct device_analysis *da = &a->a->devices[device];
+	const struct idle_sums *sums = &da->idle_sums;
+	bool is_told[N_IDLE_CLASSES] = { false };
+	struct block *table;
+
+	if (!da->account.idle_ns) {
+		add_note(d, section, say(s, SAY_empty_idle));
+		return;
+	}
+	table = add_table(d, section, "ttnnnw", titles);
+	for (int row = 0; row < MOST_CLASSES; row++) {
+		int best = -1, trigger = 0;
+		int64_t in_name_ns;
+		const char *name;
+
+		for (int c = 0; c < N_IDLE_CLASSES; c++)
+			if (!is_told[c] && sums->by_class[c] > 0 && (best < 0 || sums->by_class[c] > sums->by_class[best]))
+				best = c;
+		if (best < 0)
+			break;
+		is_told[best] = true;
+		for (int t = 0; t < N_TRIGGERS; t++)
+			if (t != TRIGGER_LEADING && t != TRIGGER_TRAILING && sums->both[t][best] > sums->both[trigger][best])
+				trigger = t;
+		name = idle_name(a, device, best, &in_name_ns);
+		block_row(d, table, (const char *[]){
+			say_idle(s, best), say_trigger(s, trigger), say_ns(s, sums->by_class[best]),
+			say_part(s, sums->by_class[best], da->account.wall_ns),
+			say_part(s, sums->by_class[best], da->account.idle_ns),
+			name ? arena_print(s->arena, "%s (%s)", say_name(s, name), say_ns(s, in_name_ns)) : NULL });
+	}
+	for (int t = TRIGGER_LEADING; t <= TRIGGER_TRAILING; t++)
+		if (sums->by_trigger[t] > 0)
+			block_row(d, table, (const char *[]){
+				say_trigger(s, t), NULL, say_ns(s, sums->by_trigger[t]),
+				say_part(s, sums->by_trigger[t], da->account.wall_ns),
+				say_part(s, sums->by_trigger[t], da->account.idle_ns), NULL });
+}
+
+static void add_steps(const struct answer *a, struct document *d, struct section *section)
+{
+	const struct speech *s = &a->speech;
+	const struct step_facts *f = &a->facts->steps;
+	const struct scope_step *slowest;
+
+	if (!f->n)
+		return;
+	slowest = &a->a->scope.steps[f->slowest];
+	add_note(d, section, say_with(s, SAY_note_steps, say_ns(s, (int64_t)f->p50_ns), say_ns(s, (int64_t)f->p90_ns),
+				      say_ns(s, (int64_t)f->p99_ns), say_ns(s, f->max_ns),
+				      arena_print(s->arena, "%s %lld", say_name(s, slowest->name), (long long)slowest->number),
+				      say_count(s, f->n_outliers), say_count(s, f->n), say_count(s, a->a->scope.n_steps)));
+}
+
+void section_use(const struct answer *a, struct document *d)
+{
+	const struct speech *s = &a->speech;
+	struct section *section = document_section(d, "use", say(s, SAY_section_use), false);
+
+	if (!a->a->tl.n_devices) {
+		add_note(d, section, say(s, SAY_verdict_nothing));
+		return;
+	}
+	add_accounts(a, d, section);
+	add_ladder(a, d, section);
+	add_idle(a, d, section);
+	add_shares(a, d, section);
+	add_steps(a, d, section);
+}
+
+static const char *bytes_or_dash(const struct speech *s, int64_t bytes)
+{
+	return bytes == NULL_i64 ? "-" : say_bytes(s, (double)bytes);
+}
+
+static void add_copies(const struct answer *a, struct document *d, struct section *section)
+{
+	static const enum phrase_id titles[] = { SAY_col_direction, SAY_col_calls, SAY_col_bytes, SAY_col_total, SAY_col_rate,
+						 SAY_col_pageable };
+	const struct speech *s = &a->speech;
+	const struct memory_facts *m = &a->facts->memory;
+	struct block *table;
+
+	if (!m->n_copies) {
+		add_note(d, section, say(s, SAY_empty_copies));
+		return;
+	}
+	table = add_table(d, section, "tnnnnn", titles);
+	for (size_t i = 0; i < m->n_copies; i++) {
+		const struct copy_fact *c = &m->copies[i];
+
+		block_row(d, table, (const char *[]){
+			c->kind, say_count(s, c->n), say_bytes(s, c->bytes), say_ns(s, c->total_ns), say_rate(s, c->bytes_per_s),
+			c->knows_memory && c->bytes > 0 ? say_percent(s, c->pageable_bytes / c->bytes) : NULL });
+	}
+	add_note(d, section, say(s, SAY_note_copies));
+}
+
+void section_memory(const struct answer *a, struct document *d)
+{
+	const struct speech *s = &a->speech;
+	const struct memory_facts *m = &a->facts->memory;
+	struct section *section = document_section(d, "memory", say(s, SAY_section_memory), false);
+
+	add_copies(a, d, section);
+	if (m->has_events)
+		add_note(d, section, say_with(s, SAY_note_memory, bytes_or_dash(s, m->peak_allocated_bytes),
+					      bytes_or_dash(s, m->peak_reserved_bytes), bytes_or_dash(s, m->peak_driver_bytes),
+					      bytes_or_dash(s, m->device_bytes)));
+	else
+		add_note(d, section, say_with(s, SAY_empty_memory, say(s, SAY_need_memory)));
+	if (m->n_failed)
+		add_paragraph(d, section, TONE_BAD, say_with(s, SAY_note_failed, say_count(s, m->n_failed),
+							     bytes_or_dash(s, m->failed_bytes)));
+	add_note(d, section, say_with(s, SAY_note_alloc_calls, say_count(s, m->n_calls), say_ns(s, m->call_ns),
+				      say_count(s, m->n_steady_calls)));
+}

@@ -1,0 +1,84 @@
+/* cmd/outputs.c - see outputs.h. */
+#include "cmd/outputs.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/os.h"
+#include "base/text.h"
+#include "trace/trace.h"
+
+bool output_is_console(const char *output)
+{
+	return strcmp(output, "-") == 0;
+}
+
+const char *output_nth(const struct words *words, size_t i)
+{
+	return words->n == 0 ? NULL : words->word[i < words->n ? i : words->n - 1];
+}
+
+const char *output_path(const struct call *call, const struct trace *trace, const char *output, const char *name,
+			const struct words *words, const char *suffix)
+{
+	struct text text = { 0 };
+
+	if (output_is_console(output))
+		return NULL;
+	if (*output == '@')
+		return output;
+	if (strcmp(output, ".") == 0) {
+		const char *slash = strrchr(trace->path, '/'), *base = slash ? slash + 1 : trace->path;
+		const char *end = strchr(base, '.');
+
+		text_add(&text, trace->path, end && end > base ? (size_t)(end - trace->path) : strlen(trace->path));
+	} else {
+		text_adds(&text, output);
+	}
+	text_print(&text, "_%s", name);
+	for (size_t i = 0; i < words->n; i++)
+		text_print(&text, "_%s", words->word[i]);
+	text_adds(&text, suffix);
+
+	const char *path = arena_copy(call->arena, text.p, text.n);
+
+	text_end(&text);
+	return path;
+}
+
+static bool write_command(const char *command, const struct text *text, struct err *err)
+{
+	FILE *pipe = popen(command, "w");
+	void (*before)(int);
+	int ended;
+
+	if (!pipe)
+		return fail(err, "%s: could not be started", command);
+	/* A command that does not read to the end is its own affair. */
+	before = signal(SIGPIPE, SIG_IGN);
+	fwrite(text->p, 1, text->n, pipe);
+	ended = pclose(pipe);
+	signal(SIGPIPE, before);
+	return ended == 0 || fail(err, "%s: did not end well", command);
+}
+
+bool output_write(const struct call *call, const char *path, bool replace, const struct text *text)
+{
+	struct os_draft draft;
+
+	if (!path) {
+		fwrite(text->p, 1, text->n, stdout);
+		return true;
+	}
+	if (*path == '@') {
+		fflush(stdout);
+		return write_command(path + 1, text, call->err);
+	}
+	if (!os_draft(path, &draft, call->err))
+		return false;
+	if (os_write(&draft, text->p, text->n, call->err) && os_commit(&draft, replace, call->err))
+		return true;
+	os_discard(&draft);
+	return false;
+}
