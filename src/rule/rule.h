@@ -57,6 +57,8 @@ struct finding {
 	enum confidence confidence;
 	uint64_t coverage_have, coverage_of;
 	struct phrase reason;              /* of an abstained one: what is missing and what records it */
+	/* What this one says instead of its rule, or NULL; finding_say of the rule's phrase takes it. */
+	const struct phrase *own_statement, *own_advice;
 };
 
 struct lookup;

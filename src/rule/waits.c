@@ -1,0 +1,150 @@
+/* rule/waits.c - see waits.h. */
+#include "rule/waits.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "query/device_ops.h"
+#include "query/stats.h"
+
+/* Bytes of the copy that a call made, or 0. */
+static uint64_t bytes_of(const struct lookup *l, const struct call *call)
+{
+	const struct op *op = call->first_op == NULL_ref ? NULL : &l->a->tl.ops[call->first_op];
+
+	if (!op || op->table != OF_MEMCPY || !lookup_has(l, TABLE_memcpy) || op->row >= l->a->trace->memcpy.n)
+		return 0;
+	return l->a->trace->memcpy.bytes[op->row];
+}
+
+static bool is_wait(const struct lookup *l, const struct call *call)
+{
+	if (call->flags & CALL_LATE)
+		return false;
+	if (call->class == CALL_QUERY)
+		return call->flags & CALL_POLLS;
+	if (!(call->flags & CALL_BLOCKS))
+		return false;
+	return call->class == CALL_SYNC ||
+	       (call->class == CALL_COPY && (double)bytes_of(l, call) <= l->a->limits.copy_small_bytes);
+}
+
+static bool is_launch(const struct call *call)
+{
+	return call->class == CALL_LAUNCH || call->class == CALL_GRAPH_LAUNCH || call->class == CALL_COPY_ASYNC ||
+	       call->class == CALL_COPY;
+}
+
+/* The waits of the window as charges of 0 ns, by call, and the median of launches between two of a thread. */
+static struct charge *find_waits(const struct lookup *l, struct waits *w, struct arena *arena)
+{
+	const struct timeline *tl = &l->a->tl;
+	struct charge *charges = arena_array(arena, struct charge, tl->n_calls);
+	int64_t *between = arena_array(arena, int64_t, tl->n_calls);
+	uint32_t thread = NULL_ref;
+	int64_t n_launches = 0;
+	size_t n_between = 0;
+	bool has_one = false;
+
+	for (uint32_t i = 0; i < tl->n_calls; i++) {
+		const struct call *call = lookup_call(l, i);
+
+		if (!call)
+			continue;
+		if (call->thread != thread) {
+			thread = call->thread;
+			has_one = false;
+		}
+		n_launches += is_launch(call);
+		if (!is_wait(l, call))
+			continue;
+		if (has_one)
+			between[n_between++] = n_launches;
+		has_one = true;
+		n_launches = 0;
+		w->n_unresolved += (call->flags & CALL_UNRESOLVED) != 0;
+		add_ns(&w->waited_ns, duration_ns(call->start_ns, call->end_ns));
+		charges[w->n++] = (struct charge){ i, 0 };
+	}
+	sort_values(between, n_between);
+	w->launches_between = n_between ? percentile(between, n_between, 0.5) : NAN;
+	return charges;
+}
+
+static struct charge *find_charge(struct charge *charges, size_t n, uint32_t call)
+{
+	size_t low = 0, high = n;
+
+	while (low < high) {
+		const size_t middle = low + (high - low) / 2;
+
+		if (charges[middle].call < call)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < n && charges[low].call == call ? &charges[low] : NULL;
+}
+
+struct waits waits_of(const struct lookup *l)
+{
+	struct waits w = { .launches_between = NAN };
+	struct arena scratch = { 0 };
+	struct charge *charges = find_waits(l, &w, &scratch);
+	const struct idle *idle = &l->of->idle;
+	int64_t longest_ns = 0;
+
+	for (size_t i = 0; i < idle->n_gaps && w.n; i++) {
+		const struct gap *gap = &idle->gaps[i];
+		const int64_t ns = lookup_clip_ns(l, gap->start_ns, gap->end_ns);
+		struct charge *charge;
+
+		if (gap->trigger != TRIGGER_SYNC || ns <= 0)
+			continue;
+		charge = gap->sync == NULL_ref ? NULL : find_charge(charges, w.n, gap->sync);
+		if (!charge)
+			continue;
+		add_ns(&charge->ns, ns);
+		add_ns(&w.idle_ns, ns);
+		if (ns > longest_ns) {
+			longest_ns = ns;
+			w.longest = gap;
+		}
+	}
+	w.places = places_of(l, charges, w.n);
+	w.is_storm = (double)w.n / l->n_steps >= l->a->limits.sync_loop_waits &&
+		     w.launches_between >= l->a->limits.sync_loop_launches;
+	arena_end(&scratch);
+	return w;
+}
+
+void tell_waits(struct finding *f, const struct lookup *l, const struct waits *w)
+{
+	const struct thresholds *limits = &l->a->limits;
+	const double share = lookup_share(l, SHARE_SYNC), per_step = (double)w->n / l->n_steps;
+	const struct place *top = &w->places.of[0];
+
+	f->class = BOTTLENECK_SYNC;
+	f->device = l->device;
+	f->time_ns = lookup_share_ns(l, SHARE_SYNC);
+	f->coverage_of = w->n;
+	f->coverage_have = w->n - w->n_unresolved;
+	finding_test(f, "share", VALUE_SHARE, share, limits->class_primary_share, share >= limits->class_primary_share);
+	finding_test(f, "per_step", VALUE_COUNT, per_step, limits->sync_loop_waits, per_step >= limits->sync_loop_waits);
+	finding_test(f, "launches_between", VALUE_COUNT, w->launches_between, limits->sync_loop_launches,
+		     w->launches_between >= limits->sync_loop_launches);
+	finding_value(f, "n", VALUE_COUNT, (double)w->n);
+	finding_value(f, "time", VALUE_NS, (double)f->time_ns);
+	finding_value(f, "waited", VALUE_NS, (double)w->waited_ns);
+	finding_value(f, "places", VALUE_COUNT, (double)w->places.n);
+	finding_text(f, "where", site_say(l, &top->site, l->a->arena));
+	finding_value(f, "there", VALUE_COUNT, (double)top->n);
+	if (w->longest) {
+		cite_call(f, l, w->longest->sync);
+		cite_gap(f, l, w->longest);
+	}
+	cite_call(f, l, top->call);
+	cite_site(f, &top->site);
+	f->evidence_total = f->evidence_total > w->n ? f->evidence_total : w->n;
+	take_gain(f, l, "sync=0");
+}
