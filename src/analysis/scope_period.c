@@ -16,6 +16,8 @@
 #include "analysis/timeline_parts.h"
 #include "query/names.h"
 
+/* Fewer operations that repeat are a loop inside of a step. */
+enum { SHORTEST_PERIOD = 3 };
 /* Distances that are tried as periods, the most frequent first. */
 enum { MOST_PERIODS = 24 };
 /* A shorter period is as good as a longer one that covers so much more of the sequence. */
@@ -80,8 +82,7 @@ bool find_repetition(const uint32_t *symbols, size_t n, struct repetition *out, 
 	for (size_t i = 0; i < n_distances; i++) {
 		struct repetition r;
 
-		/* The same operation again and again is not a step. */
-		if (distances[i] < 2 || distances[i] > n / 3)
+		if (distances[i] < SHORTEST_PERIOD || distances[i] > n / 3)
 			continue;
 		r = longest_run(symbols, n, distances[i]);
 		if (r.length < 3 * r.period)
@@ -171,14 +172,17 @@ static const struct call *call_of(const struct timeline *tl, const struct sequen
 	return &tl->calls[tl->ops[s->op[place]].call];
 }
 
-/* A step of the operations at places [from, to) of a sequence; it lasts until the next call, or until its last one. */
+/*
+ * A step of the operations at places [from, to) of a sequence. It lasts until
+ * the call behind it; where there is none its end is not known.
+ */
 static void add_step(struct found_steps *out, const struct timeline *tl, const struct sequence *s, size_t from, size_t to,
 		     bool is_last, struct arena *arena)
 {
 	const struct call *first = call_of(tl, s, from);
 	struct found_step step = {
 		NULL, -1, tl->threads[first->thread].thread, tl->threads[first->thread].process,
-		{ first->start_ns, first->end_ns }, NULL_i64, (uint32_t)(to - from), false,
+		{ first->start_ns, first->end_ns }, NULL_i64, (uint32_t)(to - from), is_last,
 	};
 
 	for (size_t i = from; i < to; i++) {

@@ -21,7 +21,7 @@
 #include "query/nest.h"
 
 /* Time between ranges, of the span of all of them, from which a step lasts from start to start. */
-static const double UNCOVERED_SHARE = 0.02;
+static const double UNCOVERED_SHARE = 0.05;
 /* Ranges that cover less than this part of their span, and hold parts of unequal size, are no steps. */
 static const double SPARSE_SHARE = 0.5;
 
