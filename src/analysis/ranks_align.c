@@ -14,9 +14,12 @@
  *   - with one clock, the smallest difference of ends wins by the same factor;
  *   - else the longest overlap, which is what a global alignment means.
  *
- * Without a shift the edit script with the fewest changes is taken (Myers), up
- * to a limit. A change that puts one element for one other is a collective
- * whose arguments differ: it keeps its place, and is odd.
+ * A record that is lost, or one with other arguments, leaves no shift or only
+ * a short one. So where a shift leaves something of both sequences out, the
+ * edit script with the fewest changes (Myers, up to a limit) is tried too, and
+ * taken when it pairs more and its times do not speak against it. A change that
+ * puts one element for one other is a collective whose arguments differ: it
+ * keeps its place, and is odd.
  */
 #include "analysis/ranks_parts.h"
 
@@ -28,7 +31,7 @@ enum {
 	N_CLEAR = 4,        /* how many times smaller is clear */
 	N_DRIFT = 10000,    /* clocks may run apart by one part in so many */
 	N_CLEAR_NS = 1000,  /* below this the ends of collectives do not tell shifts apart */
-	MAX_EDITS = 256,    /* memory and time grow with its square */
+	MAX_EDITS = 128,    /* memory and time grow with its square */
 };
 
 /* b[j] stands for a[j + at]. */
@@ -76,15 +79,14 @@ static void add_shifts(struct shift *out, size_t *n_out, const struct sequence *
 	}
 }
 
-/* Judge a shift by pairs spread over it. False when it contradicts itself. */
-static bool judge_shift(struct shift *s, const struct sequence *a, const struct sequence *b)
+/* Judge pairs spread over an alignment: (a[at[k]], b[j[k]]). False when they contradict each other. */
+static bool judge_pairs(struct shift *s, const struct sequence *a, const struct sequence *b, const size_t *in_a,
+			const size_t *in_b, size_t n)
 {
-	const size_t n = s->n < N_SAMPLES ? s->n : N_SAMPLES;
-	int64_t d[N_SAMPLES], lower = -INT64_MAX, upper = INT64_MAX, middle;
+	int64_t d[N_SAMPLES], lower = -INT64_MAX, upper = INT64_MAX, middle, span;
 
 	for (size_t k = 0; k < n; k++) {
-		const size_t j = s->first + (n > 1 ? k * (s->n - 1) / (n - 1) : 0);
-		const size_t i = (size_t)((int64_t)j + s->at);
+		const size_t i = in_a[k], j = in_b[k];
 
 		d[k] = minus(b->end_ns[j], a->end_ns[i]);
 		if (!a->is_sharp[i] || !b->is_sharp[j])
@@ -99,14 +101,24 @@ static bool judge_shift(struct shift *s, const struct sequence *a, const struct 
 	middle = median_of(d, n);
 	s->distance_ns = middle < 0 ? -middle : middle;
 	for (size_t k = 0; k < n; k++) {
-		d[k] = minus(d[k], middle);
+		d[k] = minus(minus(b->end_ns[in_b[k]], a->end_ns[in_a[k]]), middle);
 		d[k] = d[k] < 0 ? -d[k] : d[k];
 	}
 	s->scatter_ns = median_of(d, n);
-
-	const int64_t span = minus(b->end_ns[s->first + s->n - 1], b->end_ns[s->first]);
-
+	span = minus(b->end_ns[in_b[n - 1]], b->end_ns[in_b[0]]);
 	return lower <= plus(upper, (span < 0 ? -span : span) / N_DRIFT);
+}
+
+static bool judge_shift(struct shift *s, const struct sequence *a, const struct sequence *b)
+{
+	const size_t n = s->n < N_SAMPLES ? s->n : N_SAMPLES;
+	size_t in_a[N_SAMPLES], in_b[N_SAMPLES];
+
+	for (size_t k = 0; k < n; k++) {
+		in_b[k] = s->first + (n > 1 ? k * (s->n - 1) / (n - 1) : 0);
+		in_a[k] = (size_t)((int64_t)in_b[k] + s->at);
+	}
+	return judge_pairs(s, a, b, in_a, in_b, n);
 }
 
 static int by_overlap(const void *a, const void *b)
@@ -241,10 +253,45 @@ static void pair_odd(size_t n_b, int64_t *at_of_b, bool *is_odd)
 	}
 }
 
+static bool has_pairs(const int64_t *at_of_b, size_t n)
+{
+	for (size_t j = 0; j < n; j++)
+		if (at_of_b[j] != SLOT_NONE)
+			return true;
+	return false;
+}
+
+/* Pair by edits, unless a shift is better: it pairs as much, or its times agree clearly better. */
+static bool align_by_edits(const struct sequence *a, const struct sequence *b, const struct shift *than, int64_t *at_of_b,
+			   struct arena *scratch)
+{
+	struct edits e = { .a = a, .b = b };
+	struct shift s = { 0 };
+	size_t in_a[N_SAMPLES], in_b[N_SAMPLES], n = 0, *pairs = arena_array(scratch, size_t, b->n);
+
+	find_edits(&e, scratch);
+	if (e.n < 0)
+		return false;
+	pair_kept(&e, at_of_b);
+	for (size_t j = 0; j < b->n; j++)
+		if (at_of_b[j] != SLOT_NONE)
+			pairs[s.n++] = j;
+	if (s.n * 2 < (a->n < b->n ? a->n : b->n) || (than && s.n <= than->n))
+		return false;
+	n = s.n < N_SAMPLES ? s.n : N_SAMPLES;
+	for (size_t k = 0; k < n; k++) {
+		in_b[k] = pairs[n > 1 ? k * (s.n - 1) / (n - 1) : 0];
+		in_a[k] = (size_t)at_of_b[in_b[k]];
+	}
+	return judge_pairs(&s, a, b, in_a, in_b, n) &&
+	       (!than || s.scatter_ns <= N_CLEAR_NS || s.scatter_ns / N_CLEAR <= than->scatter_ns);
+}
+
 bool align_sequences(const struct sequence *a, const struct sequence *b, bool one_clock, int64_t *at_of_b, bool *is_odd,
 		     const char **reason, struct arena *scratch)
 {
 	const struct arena_mark mark = arena_mark(scratch);
+	const size_t shorter = a->n < b->n ? a->n : b->n;
 	struct shift *shifts = arena_array(scratch, struct shift, a->n + b->n);
 	const struct shift *best;
 	size_t n = 0;
@@ -254,28 +301,18 @@ bool align_sequences(const struct sequence *a, const struct sequence *b, bool on
 	add_shifts(shifts, &n, a, b, 1, scratch);
 	add_shifts(shifts, &n, b, a, -1, scratch);
 	qsort(shifts, n, sizeof(*shifts), by_overlap);
-	/* A shift by nearly everything says nothing; a script of edits with a long common part is better. */
-	while (n > 0 && shifts[n - 1].n < 3 && shifts[n - 1].n < a->n && shifts[n - 1].n < b->n)
+	/* Few elements in common agree by chance. */
+	while (n > 0 && shifts[n - 1].n < 3 && shifts[n - 1].n < shorter)
 		n--;
 	best = choose_shift(shifts, n, a, b, one_clock);
-	if (best) {
-		for (size_t j = best->first; j < best->first + best->n; j++)
-			at_of_b[j] = (int64_t)j + best->at;
+	if ((!best || best->n < shorter) && align_by_edits(a, b, best, at_of_b, scratch)) {
+		pair_odd(b->n, at_of_b, is_odd);
 	} else {
-		struct edits e = { .a = a, .b = b, .n = -1 };
-
-		find_edits(&e, scratch);
-		if (e.n >= 0) {
-			pair_kept(&e, at_of_b);
-			pair_odd(b->n, at_of_b, is_odd);
-		}
-		*reason = n > 0 ? "no shift of the sequences agrees with their times"
-				: "the sequences of the ranks are not those of one program";
-		if (e.n < 0 || (size_t)e.n > (a->n + b->n) / 2) {
-			arena_reset(scratch, mark);
-			return false;
-		}
+		for (size_t j = 0; j < b->n; j++)
+			at_of_b[j] = best && j - best->first < best->n ? (int64_t)j + best->at : SLOT_NONE;
+		*reason = n > 0 ? "no alignment of their sequences agrees with their times"
+				: "their sequences are not those of one program";
 	}
 	arena_reset(scratch, mark);
-	return true;
+	return has_pairs(at_of_b, b->n);
 }

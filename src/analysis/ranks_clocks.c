@@ -141,7 +141,7 @@ static double median_slope(const int64_t *y, const int64_t *t, size_t n, int64_t
 	return n_slopes ? (double)median_of(scratch, n_slopes) * 0x1p-40 : 0;
 }
 
-/* Residuals of a straight line through a piece, into y itself. Returns its value at the first t. */
+/* Take a straight line that begins at the first t from y. */
 static void subtract_line(int64_t *y, const int64_t *t, size_t n, double slope)
 {
 	for (size_t i = 0; i < n; i++)
@@ -229,8 +229,12 @@ static void measure_residuals(struct clock_work *w, const struct rank_clock *anc
 
 	/* scratch has the sorted absolute residuals now */
 	clock->p95_ns = (int64_t)llround(percentile(w->scratch, w->n, 0.95));
-	clock->spread_ns = plus(anchor->spread_ns, (int64_t)llround(spread));
-	clock->error_ns = plus(anchor->error_ns, (int64_t)llround(median_error * spread / sqrt((double)w->n)));
+	clock->spread_ns = (int64_t)llround(spread);
+	clock->error_ns = (int64_t)llround(median_error * spread / sqrt((double)w->n));
+	if (anchor->source != CLOCK_REFERENCE) {
+		clock->spread_ns = plus(clock->spread_ns, anchor->spread_ns);
+		clock->error_ns = plus(clock->error_ns, anchor->error_ns);
+	}
 	clock->n = w->n;
 }
 
@@ -266,6 +270,23 @@ static void use_group(struct clock_work *w, uint32_t group, const size_t *first_
 			w->of[w->n++] = (uint32_t)i;
 }
 
+/* The noise of the reference's own ends, against the median of all. */
+static void measure_reference(struct clock_work *w, struct rank_clock *own)
+{
+	for (size_t i = 0; i < w->n; i++) {
+		w->t[i] = member_at(w, i, w->anchor)->end_ns;
+		w->y[i] = w->x_anchor[i];
+	}
+	if (has_trend(w->y, w->n, w->scratch))
+		subtract_line(w->y, w->t, w->n, median_slope(w->y, w->t, w->n, w->scratch));
+
+	const int64_t mad = median_abs(w->y, w->n, median_copy(w->y, w->n, w->scratch), w->scratch);
+
+	own->spread_ns = (int64_t)llround(normal_spread * (double)mad);
+	own->p95_ns = (int64_t)llround(percentile(w->scratch, w->n, 0.95));
+	own->n = w->n;
+}
+
 static void align_group(struct clock_work *w, uint32_t anchor)
 {
 	struct parts *p = w->p;
@@ -285,14 +306,8 @@ static void align_group(struct clock_work *w, uint32_t anchor)
 		w->middle_ns[i] = median_of(ends, w->g->n_whos);
 		w->x_anchor[i] = minus(member_at(w, i, w->anchor)->end_ns, w->middle_ns[i]);
 	}
-	if (p->out->clocks[anchor].n == 0 && p->out->clocks[anchor].source == CLOCK_REFERENCE) {
-		struct rank_clock *own = &p->out->clocks[anchor];
-		const int64_t middle = median_copy(w->x_anchor, w->n, w->scratch);
-
-		own->spread_ns = (int64_t)llround(normal_spread * (double)median_abs(w->x_anchor, w->n, middle, w->scratch));
-		own->p95_ns = (int64_t)llround(percentile(w->scratch, w->n, 0.95));
-		own->n = w->n;
-	}
+	if (p->out->clocks[anchor].n == 0 && p->out->clocks[anchor].source == CLOCK_REFERENCE)
+		measure_reference(w, &p->out->clocks[anchor]);
 }
 
 /* Walk from the reference over shared groups; each group is looked at once. */

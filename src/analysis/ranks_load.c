@@ -283,7 +283,7 @@ static void list_spans(const struct trace *t, struct owned *data, size_t *n_data
 
 static bool waits_for_device(const struct call *call)
 {
-	return call->class == CALL_SYNC || call->class == CALL_QUERY || (call->flags & CALL_BLOCKS) != 0;
+	return call->class == CALL_SYNC || call->class == CALL_QUERY || (call->flags & (CALL_BLOCKS | CALL_BACKPRESSURE));
 }
 
 static int by_start(const void *a, const void *b)

@@ -222,8 +222,11 @@ static uint32_t meaning_of(struct finder *f, const struct op *op)
 		row = t->op.collective[by];
 	if (row != NULL_ref && row < t->collective.n)
 		key = (struct meaning_key){ 1, row };
+	else if (shape == NULL_ref)
+		key.id = NULL_str;
 	else
-		key.id = shape == NULL_ref ? NULL_str : t->kernel_shape.short_name[shape];
+		key.id = t->kernel_shape.short_name[shape] != NULL_str ? t->kernel_shape.short_name[shape]
+								       : t->kernel_shape.name[shape];
 	number = names_number(&f->meanings, &key, sizeof(key));
 	if (number == f->room) {
 		const size_t room = f->room ? f->room * 2 : 64;

@@ -7,10 +7,10 @@
  * launched, with nothing before it on the device (behind the launch: starved).
  * Then its steps are compared with the median of its peers' in the group:
  *
- *   more work        device time of kernels that the peers run less often, less
- *                    that of kernels which they run more often; behind the
- *                    launch, also the host time to submit them
- *   slower kernels   the same kernels of the same shape, more time each
+ *   more work        device time of kernels (name, grid, block) that the peers
+ *                    run less often, less that of kernels which they run more
+ *                    often; behind the launch, also the host time to submit them
+ *   slower kernels   kernels that they run as often, in less time
  *   copies           device time of memory operations
  *   data loading, host, submission   host time, see ranks_load.c
  *
@@ -25,6 +25,7 @@
 #include <stdlib.h>
 
 static const double material_share = 0.10; /* of the lateness: a smaller excess explains nothing */
+static const double same_count = 0.01;     /* counts a step that differ by less are of the same work */
 static const double second_share = 0.25;   /* of the lateness: a second cause is worth a word */
 
 enum { RELEASE_NS = 100000 }; /* a begin later than this after its release was held by something else */
@@ -163,10 +164,9 @@ static struct by_kernel compare_name(struct explainer *e, uint32_t who, const st
 		for (end = i; end < n && w[end].shape == w[i].shape; end++)
 			;
 		c = compare_shape(e, who, w + i, end - i);
-		more = (c.n - c.n_peers) * (c.n > c.n_peers ? c.mean_ns : c.mean_peers_ns);
-		slower = (c.n < c.n_peers ? c.n : c.n_peers) * (c.mean_ns - c.mean_peers_ns);
-		if (c.n == 0 || c.n_peers == 0)
-			slower = 0;
+		more = slower = c.n * c.mean_ns - c.n_peers * c.mean_peers_ns;
+		/* Where counts differ the means are of a mixture, and cannot be compared. */
+		*(fabs(c.n - c.n_peers) <= same_count * c.n ? &more : &slower) = 0;
 		k.more_ns += more;
 		k.slower_ns += slower;
 		k.n_more += c.n - c.n_peers;
