@@ -428,7 +428,7 @@ static const char *blocking_fields(const struct comparison *c, struct arena *are
 
 	for (size_t i = 0; i < N_CONDITIONS; i++)
 		if (c->conditions[i].match == MATCH_BLOCKS)
-			all = arena_print(arena, "%s%s%s", all, *all ? ", " : "", condition_defs[i].name);
+			all = arena_print(arena, "%s%s%s", all, *all ? "," : "", condition_defs[i].name);
 	return all;
 }
 
@@ -493,19 +493,23 @@ static void judge_all(struct comparison *c, const struct compare_args *args, str
 	const char *unit_a = c->before.n_runs ? c->before.runs[0].unit : "", *unit_b = c->after.n_runs ? c->after.runs[0].unit : "";
 
 	c->is_same_recording = sameness == SAME_SIDES;
-	if (c->is_same_recording)
+	if (c->is_same_recording) {
+		c->ratio.value = c->low = c->high = 1;
 		decide(c, OUTCOME_UNCHANGED, "both sides are the same recording, row by row");
-	else if (strcmp(unit_a, unit_b) != 0)
+	} else if (strcmp(unit_a, unit_b) != 0) {
 		decide(c, OUTCOME_NOT_COMPARABLE, arena_print(arena, "the units differ: %s and %s", unit_a, unit_b));
-	else if (c->n_blocking)
-		decide(c, OUTCOME_NOT_COMPARABLE, arena_print(arena, "conditions differ: %s (--changed %s declares what was changed)",
-							      blocking_fields(c, arena), "FIELD,..."));
-	else if (sameness == SAME_TWICE)
+	} else if (c->n_blocking) {
+		const char *fields = blocking_fields(c, arena);
+
+		decide(c, OUTCOME_NOT_COMPARABLE, arena_print(arena, "conditions differ: %s (--changed %s if that was meant)", fields,
+							      fields));
+	} else if (sameness == SAME_TWICE) {
 		decide(c, OUTCOME_INCONCLUSIVE, "a recording is given twice on one side, and counts as one run");
-	else if (sameness == SAME_SOME)
+	} else if (sameness == SAME_SOME) {
 		decide(c, OUTCOME_INCONCLUSIVE, "a recording is on both sides, so they are not independent");
-	else
+	} else {
 		judge(c, args, arena);
+	}
 }
 
 struct comparison compare(const struct run *before, size_t n_before, const struct run *after, size_t n_after,
@@ -521,6 +525,11 @@ struct comparison compare(const struct run *before, size_t n_before, const struc
 	if (!isnan(c.before.cv) && !isnan(c.after.cv))
 		c.n_runs_needed = runs_needed(c.before.cv, c.after.cv, c.gate);
 	judge_all(&c, args, arena);
+	if (c.outcome == OUTCOME_NOT_COMPARABLE) {
+		/* A number would be taken for an answer. */
+		c.has_interval = false;
+		c.ratio.value = c.mean_low = c.mean_high = NAN;
+	}
 	compare_things(&c, arena);
 	compare_accounts(&c, arena);
 	arena_end(&scratch);

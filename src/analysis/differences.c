@@ -224,7 +224,8 @@ static void make_rows(struct matching *m)
 		struct difference *d = &out->differences[i];
 
 		d->test = tests[i];
-		d->is_sure = tests[i].adjusted <= sure_p;
+		/* Inside one run a difference may be sure, and still be one of runs. */
+		d->is_sure = out->before.samples.n_runs > 1 && out->after.samples.n_runs > 1 && tests[i].adjusted <= sure_p;
 		d->change = change_of(d, d->before && d->after && strcmp(d->before->name, d->after->name) != 0);
 		out->n_tested += !isnan(tests[i].p);
 		out->n_sure += d->is_sure;

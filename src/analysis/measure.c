@@ -33,7 +33,7 @@ struct device_sums {
 static void add_window(struct device_sums *sums, const struct timeline *tl, size_t device, const struct states *states,
 		       const struct idle *idle, const struct thresholds *limits, struct interval window)
 {
-	const struct account a = account_of(tl, device, &states[device], window);
+	const struct account a = account_of(tl, device, states, window);
 	const struct idle_sums s = idle_sum(idle, window, limits);
 	__int128 named = 0;
 
