@@ -252,22 +252,62 @@ static void split_dependency(struct gaps *g, const struct op *after, int64_t sta
 	piece_add(&g->w, start_ns, end_ns, what);
 }
 
-static void split(struct gaps *g, const struct gap *gap, const struct op *after, const struct call *call)
+/* Explain a part of a gap: all of it, but for what counters saw. */
+static void split(struct gaps *g, const struct op *after, const struct call *call, struct interval part)
 {
-	const int64_t g0 = gap->start_ns, g1 = gap->end_ns, x = after->ready_ns;
+	const int64_t x = after->ready_ns;
 	struct host *h = host_of_call(g, call);
 
 	if (x != NULL_i64 && x > call->start_ns) {
-		const int64_t x1 = clamp(x, g0, g1);
+		const int64_t x1 = clamp(x, part.start_ns, part.end_ns);
 
-		split_dependency(g, after, g0, x1);
-		split_launch(g, h, after, call, x1, g1);
+		split_dependency(g, after, part.start_ns, x1);
+		split_launch(g, h, after, call, x1, part.end_ns);
 	} else {
-		const int64_t a1 = clamp(call->start_ns, g0, g1);
+		const int64_t a1 = clamp(call->start_ns, part.start_ns, part.end_ns);
 
-		host_explain(&g->w, h, g0, a1);
-		split_launch(g, h, after, call, a1, g1);
+		host_explain(&g->w, h, part.start_ns, a1);
+		split_launch(g, h, after, call, a1, part.end_ns);
 	}
+}
+
+static void explain_unknown(struct gaps *g, struct interval part)
+{
+	const enum idle_class class = g->lost ? IDLE_UNKNOWN_LOSS : IDLE_UNKNOWN_ORPHAN;
+
+	piece_add(&g->w, part.start_ns, part.end_ns, (struct what){ NULL_ref, 0, class, false, false });
+}
+
+static void explain_part(struct gaps *g, const struct gap *gap, struct interval part)
+{
+	const struct op *after = gap->after == NULL_ref ? NULL : &g->w.tl->ops[gap->after];
+	const struct call *call = after ? call_of(g, after) : NULL;
+
+	if (part.start_ns == part.end_ns)
+		return;
+	if (call)
+		split(g, after, call, part);
+	else if (gap->thread != NULL_ref)
+		host_explain(&g->w, host_of(&g->w, g->w.tl->threads[gap->thread].thread), part.start_ns, part.end_ns);
+	else
+		explain_unknown(g, part);
+}
+
+static void explain_parts(struct gaps *g, struct gap *gap)
+{
+	struct interval part = { gap->start_ns, gap->end_ns };
+
+	counters_find(&g->w, part);
+	for (size_t i = 0; i < g->w.n_active; i++) {
+		const struct active *active = &g->w.active[i];
+
+		explain_part(g, gap, (struct interval){ part.start_ns, active->at.start_ns });
+		piece_add(&g->w, active->at.start_ns, active->at.end_ns, (struct what){
+			active->row, TABLE_counter_value, IDLE_UNCAPTURED, false, false });
+		part.start_ns = active->at.end_ns;
+	}
+	explain_part(g, gap, part);
+	gap->n_pieces = (uint32_t)(g->w.n_pieces - gap->first_piece);
 }
 
 /* ---- gaps ---- */
@@ -322,13 +362,6 @@ static uint32_t last_thread(const struct gaps *g)
 	return last;
 }
 
-static void explain_unknown(struct gaps *g, const struct gap *gap)
-{
-	const enum idle_class class = g->lost ? IDLE_UNKNOWN_LOSS : IDLE_UNKNOWN_ORPHAN;
-
-	piece_add(&g->w, gap->start_ns, gap->end_ns, (struct what){ NULL_ref, 0, class, false, false });
-}
-
 static void begin_gap(struct gaps *g, struct gap *gap)
 {
 	const struct call *before = gap->before == NULL_ref ? NULL : call_of(g, &g->w.tl->ops[gap->before]);
@@ -347,8 +380,8 @@ static void explain_gap(struct gaps *g, struct gap *gap, bool is_leading)
 
 	find_neighbours(g, gap);
 	begin_gap(g, gap);
-	after = &g->w.tl->ops[gap->after];
-	call = call_of(g, after);
+	after = gap->after == NULL_ref ? NULL : &g->w.tl->ops[gap->after];
+	call = after ? call_of(g, after) : NULL;
 	if (call)
 		gap->thread = call->thread;
 	if (is_leading)
@@ -360,11 +393,7 @@ static void explain_gap(struct gaps *g, struct gap *gap, bool is_leading)
 		g->w.refill_start_ns = end_of_wait(g->w.tl, gap->sync);
 		g->w.refill_end_ns = refill_until(g, g->w.refill_start_ns);
 	}
-	if (call)
-		split(g, gap, after, call);
-	else
-		explain_unknown(g, gap);
-	gap->n_pieces = (uint32_t)(g->w.n_pieces - gap->first_piece);
+	explain_parts(g, gap);
 }
 
 static void explain_trailing(struct gaps *g, struct gap *gap)
@@ -377,11 +406,7 @@ static void explain_trailing(struct gaps *g, struct gap *gap)
 	gap->thread = last_thread(g);
 	g->w.handed_by = NULL;
 	g->w.refill_end_ns = INT64_MIN; /* nothing comes that could refill the queue */
-	if (gap->thread == NULL_ref)
-		explain_unknown(g, gap);
-	else
-		host_explain(&g->w, host_of(&g->w, g->w.tl->threads[gap->thread].thread), gap->start_ns, gap->end_ns);
-	gap->n_pieces = (uint32_t)(g->w.n_pieces - gap->first_piece);
+	explain_parts(g, gap);
 }
 
 static void explain_nothing(struct gaps *g)
@@ -436,12 +461,14 @@ bool idle_of(struct idle *out, const struct timeline *tl, size_t device, const s
 	}
 	g.w.pieces_arena = arena;
 	g.lost = has_lost_records(tl->trace);
+	counters_begin(&g.w, device);
 	if (states[device].n == 0)
 		explain_nothing(&g);
 	else
 		explain_all(&g, &states[device]);
 	*out = (struct idle){ g.at, g.w.pieces, g.n, g.w.n_pieces };
 	block_end(g.w.rests);
+	block_end(g.w.active);
 	arena_end(&scratch);
 	return true;
 }

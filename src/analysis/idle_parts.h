@@ -93,6 +93,12 @@ struct rest {
 	bool is_frame;
 };
 
+/* When counters saw the device at work in a gap; row: the first sample that says so. */
+struct active {
+	struct interval at;
+	ref row;
+};
+
 enum { MAX_HOPS = 8 };
 
 struct idler {
@@ -115,6 +121,10 @@ struct idler {
 	size_t n_pieces, pieces_room, gap_piece; /* the last: where the open gap's pieces begin */
 	struct rest *rests;       /* a block */
 	size_t n_rests, rests_room;
+	ref *counters;            /* of the device's activity */
+	size_t n_counters;
+	struct active *active;    /* a block: those of the open gap, in order */
+	size_t n_active, active_room;
 	const struct host *hops[MAX_HOPS];
 	unsigned n_hops;
 	int64_t refill_start_ns, refill_end_ns;
@@ -155,6 +165,14 @@ struct host *host_waker(struct idler *w, const struct host *h, int64_t start_ns,
 
 /* The wait of the operating system that a thread is in, or NULL. */
 const struct open_row *host_wait_at(struct idler *w, struct host *h, int64_t at_ns);
+
+/* ---- what counters saw ---- */
+
+/* Find the counters of a device. */
+void counters_begin(struct idler *w, size_t device);
+
+/* Find when they saw the device at work in a gap: w->active. */
+void counters_find(struct idler *w, struct interval gap);
 
 /* ---- pieces ---- */
 

@@ -614,6 +614,24 @@ TEST(analysis_idle, outside_of_the_capture_is_known_to_nobody)
 	EXPECT_EQ_INT(s.by_trigger[TRIGGER_SYNC], 80);
 }
 
+/* The samples at 60 and 70 tell of 50..70; that at 90 stands alone, and that at 120 has a kernel in its span. */
+TEST(analysis_idle, is_uncaptured_where_counters_saw_the_device_at_work)
+{
+	static const char text[] = "device GPU ordinal=0 uuid=a\n"
+				   "kernel a launch=0..5                                                       10..50\n"
+				   "counter_value \"SMs Active [Throughput %]\" value=90                       @50\n"
+				   "counter_value \"SMs Active [Throughput %]\" value=90                       @60\n"
+				   "counter_value \"SMs Active [Throughput %]\" value=80                       @70\n"
+				   "counter_value \"SMs Active [Throughput %]\" value=0.5                      @80\n"
+				   "counter_value \"SMs Active [Throughput %]\" value=7                        @90\n"
+				   "counter_value \"SMs Active [Throughput %]\" value=0                        @100\n"
+				   "counter_value \"SMs Active [Throughput %]\" value=50                       @120\n"
+				   "kernel b launch=85..95                                                     110..119\n";
+
+	EXPECT_EQ_TEXT(gaps_of(text), "50..110 starved: uncaptured 20, host.submission 15 near, launch.api 10, "
+				      "launch.device 15\n");
+}
+
 /* ---- waits of the host ---- */
 
 static const struct wait_blame *blame_of(const struct wait_blames *b, const struct trace *t, const char *launch)
