@@ -52,10 +52,23 @@ struct sweep {
 	uint32_t n_alive[N_OP_CLASSES];
 	uint16_t alive;
 	uint32_t *heap; /* operations by end, the earliest first */
-	size_t n_heap;
-	uint32_t *by_end;
-	size_t n_ended;
+	size_t n_heap, n_begun, n_ended;
+	struct op_sums begun, ended;
+	struct account_index *index;
 };
+
+static void add_op(struct op_sums *sums, uint8_t class, int64_t at_ns)
+{
+	sums->n[class]++;
+	sums->at[class] += at_ns;
+}
+
+/* Keep the sums so far at every STRIDE-th operation. */
+static void mark_op(struct op_sums *marks, size_t n, const struct op_sums *sums)
+{
+	if (n % STRIDE == 0)
+		marks[n / STRIDE] = *sums;
+}
 
 static void push(struct sweep *s, uint32_t op)
 {
@@ -117,6 +130,8 @@ static void begin_op(struct sweep *s, uint32_t op)
 	if (has_length(o) && s->n_alive[o->class]++ == 0)
 		s->alive |= (uint16_t)(1 << o->class);
 	push(s, op);
+	add_op(&s->begun, o->class, o->start_ns);
+	mark_op(s->index->starts, ++s->n_begun, &s->begun);
 }
 
 static void end_op(struct sweep *s)
@@ -127,15 +142,17 @@ static void end_op(struct sweep *s)
 	advance(s, o->end_ns);
 	if (has_length(o) && --s->n_alive[o->class] == 0)
 		s->alive &= (uint16_t)~(1 << o->class);
-	s->by_end[s->n_ended++] = op;
+	s->index->by_end[s->n_ended++] = op;
+	add_op(&s->ended, o->class, o->end_ns);
+	mark_op(s->index->ends, s->n_ended, &s->ended);
 }
 
 static void sweep_device(struct states *out, const struct timeline *tl, const struct timeline_device *d,
-			 uint32_t *by_end, struct arena *arena)
+			 struct account_index *index, struct arena *scratch)
 {
-	uint32_t *heap = arena_array(arena, uint32_t, d->n_ops);
-	struct sweep s = { .ops = tl->ops + d->first_op, .out = out, .at_ns = INT64_MIN, .heap = heap, .by_end = by_end };
+	struct sweep s = { .ops = tl->ops + d->first_op, .out = out, .at_ns = INT64_MIN, .index = index };
 
+	s.heap = arena_array(scratch, uint32_t, d->n_ops);
 	for (uint32_t i = 0; i < d->n_ops; i++) {
 		while (s.n_heap && s.ops[s.heap[0]].end_ns <= s.ops[i].start_ns)
 			end_op(&s);
@@ -172,12 +189,6 @@ static int64_t piece_end(const struct states *s, size_t i)
 	return i + 1 < s->n ? s->at[i + 1].start_ns : s->end_ns;
 }
 
-static void add_op(struct op_sums *sums, uint8_t class, int64_t at_ns)
-{
-	sums->n[class]++;
-	sums->at[class] += at_ns;
-}
-
 static void index_pieces(const struct states *s, struct busy_sums *marks)
 {
 	struct busy_sums sums = { 0 };
@@ -186,25 +197,6 @@ static void index_pieces(const struct states *s, struct busy_sums *marks)
 		if (i % STRIDE == 0)
 			marks[i / STRIDE] = sums;
 		add_piece(&sums, &s->at[i], length(s->at[i].start_ns, piece_end(s, i)));
-	}
-}
-
-static void index_ops(const struct op *ops, uint32_t n, struct account_index *index)
-{
-	struct op_sums starts = { 0 }, ends = { 0 };
-
-	for (uint32_t i = 0;; i++) {
-		const struct op *ended;
-
-		if (i % STRIDE == 0) {
-			index->starts[i / STRIDE] = starts;
-			index->ends[i / STRIDE] = ends;
-		}
-		if (i == n)
-			return;
-		ended = &ops[index->by_end[i]];
-		add_op(&starts, ops[i].class, ops[i].start_ns);
-		add_op(&ends, ended->class, ended->end_ns);
 	}
 }
 
@@ -222,13 +214,12 @@ struct states *states_of(const struct timeline *tl, struct arena *arena)
 		/* Most pieces that there can be; pages that stay empty cost nothing. */
 		s->at = arena_array(arena, struct state_piece, 2 * (size_t)d->n_ops);
 		index->by_end = arena_array(arena, uint32_t, d->n_ops);
-		sweep_device(s, tl, d, index->by_end, &scratch);
-		arena_end(&scratch);
-		index->pieces = arena_array(arena, struct busy_sums, s->n / STRIDE + 1);
 		index->starts = arena_array(arena, struct op_sums, n_marks);
 		index->ends = arena_array(arena, struct op_sums, n_marks);
+		sweep_device(s, tl, d, index, &scratch);
+		arena_end(&scratch);
+		index->pieces = arena_array(arena, struct busy_sums, s->n / STRIDE + 1);
 		index_pieces(s, index->pieces);
-		index_ops(tl->ops + d->first_op, d->n_ops, index);
 		s->index = index;
 	}
 	return all;
