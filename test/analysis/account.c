@@ -279,3 +279,56 @@ TEST(account, is_what_counting_every_ns_gives_on_a_thousand_timelines)
 		}
 	}
 }
+
+/* ---- the ladder ---- */
+
+static struct ladder ladder_in(const char *text, int64_t from, int64_t to)
+{
+	const struct interval window = { from, to };
+	struct arena arena = { 0 };
+	struct trace *trace = trace_of(text);
+	struct timeline tl;
+	struct ladder ladder;
+	struct account a;
+	struct err err;
+
+	EXPECT_DONE(timeline_build(&tl, trace, &arena, &err), err);
+	a = account_of(&tl, 0, states_of(&tl, &arena), window);
+	ladder = ladder_of(&tl, 0, &a, window);
+	trace_close(trace);
+	arena_end(&arena);
+	return ladder;
+}
+
+TEST(account, climbs_the_ladder_by_the_metrics_of_the_device)
+{
+	const struct ladder l = ladder_in(
+		"device \"NVIDIA H200\" ordinal=0\n"
+		"kernel a 0..80\n"
+		"counter_value \"SMs Active [Throughput %]\" value=40 @10\n"
+		"counter_value \"SMs Active [Throughput %]\" value=60 @50\n"
+		"counter_value \"SMs Active [Throughput %]\" value=99 @150\n"
+		"counter_value \"Compute Warps in Flight [Throughput %]\" value=10 @10\n"
+		"counter_value \"Compute Warps in Flight [Throughput %]\" value=20 @50\n"
+		"counter_value \"SM Issue [Throughput %]\" value=5 @10\n"
+		"counter_value \"Tensor Active [Throughput %]\" value=3 @10\n"
+		"counter_value \"Tensor Active [Throughput %]\" value=4 @50\n"
+		"counter_value \"Compute Warps in Flight [avg warps per cycle]\" value=7 @10\n", 0, 100);
+
+	EXPECT_NEAR(l.kernel_resident, 0.8, 1e-12);
+	EXPECT_NEAR(l.without_waiting_comm, 0.8, 1e-12);
+	EXPECT_NEAR(l.sm_active, 0.5, 1e-12);
+	EXPECT_NEAR(l.occupancy, 0.15 / 0.5, 1e-12);
+	EXPECT_NEAR(l.tensor_active, 0.035, 1e-12);
+	EXPECT(isnan(l.issue_slot)); /* one sample is none */
+}
+
+/* How much of a communication waits is known from all ranks alone. */
+TEST(account, stops_on_the_ladder_where_nothing_was_recorded)
+{
+	const struct ladder l = ladder_in("kernel a 0..20\nkernel ncclDevKernel_AllReduce 20..60\n", 0, 100);
+
+	EXPECT_NEAR(l.kernel_resident, 0.6, 1e-12);
+	EXPECT(isnan(l.without_waiting_comm));
+	EXPECT(isnan(l.sm_active) && isnan(l.occupancy) && isnan(l.issue_slot) && isnan(l.tensor_active));
+}
