@@ -31,7 +31,9 @@ struct task {
 
 enum edge_kind {
 	EDGE_PROGRAM, EDGE_LAUNCH, EDGE_STREAM, EDGE_PDL, EDGE_EVENT, EDGE_LEGACY, EDGE_GRAPH, EDGE_SYNC, EDGE_WAKE,
-	EDGE_COLLECTIVE, EDGE_QUEUE, /* room in a full queue */
+	EDGE_COLLECTIVE,
+	EDGE_QUEUE, /* room in a full queue, when an operation begins */
+	EDGE_CALL,  /* a blocking call to its return */
 	N_EDGE_KINDS
 };
 

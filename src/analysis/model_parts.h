@@ -10,6 +10,9 @@ struct joined_collective {
 	int64_t arrival_ns; /* of the last rank */
 };
 
+/* Functions and devices whose latencies are told apart; further ones share the last number. */
+enum { MOST_LATENCY_KEYS = 255 };
+
 struct building {
 	struct model *out;
 	const struct timeline *tl;
@@ -28,7 +31,8 @@ struct building {
 	int64_t end_ns;            /* operations that end later are left out */
 	int64_t *observed_start_ns, *observed_end_ns; /* by node, from the window's start */
 	uint32_t *class_of_edge;   /* number of the latency's class; NULL_ref for what is not a latency */
-	size_t n_edges, room_edges;
+	uint8_t *number_of_name;   /* by str_id: a function's number, from 1 on */
+	size_t n_edges;
 };
 
 /* Time of a task of a process on the window's clock. */
@@ -64,6 +68,9 @@ bool model_add_nodes(struct building *b, struct err *err) MUST_CHECK;
 
 /* Fill the graph's edges, with what was observed as their delay for now, and what is left out. */
 bool model_add_edges(struct building *b, struct err *err) MUST_CHECK;
+
+/* Of a call's function, below MOST_LATENCY_KEYS. */
+int32_t number_of_function(const struct building *b, uint32_t call);
 
 /* Put lambdas where latencies were observed, and durations without waits. */
 void model_set_lambdas(struct building *b);
