@@ -120,7 +120,7 @@ static uint32_t draining_call(const struct gaps *g, struct host *h, int64_t g0)
 	return NULL_ref;
 }
 
-/* The same for the launching thread, else for the one that it waited for, else for the one that was busy before it. */
+/* The same for the launching thread, else for the one that it waited for, or that handed it its work. */
 static uint32_t find_drain(struct gaps *g, const struct gap *gap, struct host *h)
 {
 	const struct open_row *wait;
@@ -134,14 +134,8 @@ static uint32_t find_drain(struct gaps *g, const struct gap *gap, struct host *h
 
 		return waker ? draining_call(g, waker, gap->start_ns) : NULL_ref;
 	}
-	if (g->w.handed_by && g->w.handed_by != h && g->w.handed_by->process == h->process) {
-		const uint32_t own = host_call_from(&g->w, h, gap->start_ns);
-
+	if (host_handed(&g->w, h) > gap->start_ns)
 		sync = draining_call(g, g->w.handed_by, gap->start_ns);
-		if (sync != NULL_ref && own > h->first_call &&
-		    g->w.tl->calls[own - 1].end_ns > g->w.tl->calls[sync].start_ns)
-			return NULL_ref;
-	}
 	return sync;
 }
 

@@ -92,7 +92,8 @@ void piece_add_host(struct idler *w, struct host *h, int64_t start_ns, int64_t e
 		const int64_t to = until < end_ns ? until : end_ns;
 		struct what here = what;
 
-		if (top) {
+		/* A full queue is no work of the profiler, only told by it. */
+		if (top && !(top->words & WORD_WAIT)) {
 			here.class = top->words & WORD_MODULE ? IDLE_MODULE : IDLE_PROFILER;
 			here.table = TABLE_overhead;
 			here.row = top->row;
@@ -356,34 +357,42 @@ static int64_t move_all(struct idler *w, struct host *h, int64_t at_ns)
 	return until;
 }
 
-/*
- * A thread that does nothing until an op of autograd begins was handed that
- * op by the thread of the forward pass: what that one did is explained instead.
- * Returns from when on the thread's own time counts.
- */
-static int64_t explain_handed(struct idler *w, struct host *h, int64_t start_ns, int64_t end_ns, int64_t after_ns)
+int64_t host_handed(struct idler *w, struct host *h)
 {
 	const struct cursor *ops = &h->cursors[NEST_OP];
 	const struct op_table *t = &w->trace->op;
-	struct host *from = w->handed_by;
 
-	if (!from || from == h || from->process != h->process || start_ns != w->gap_start_ns || w->n_hops != 1)
-		return start_ns;
+	if (!w->handed_by || w->handed_by == h || w->handed_by->process != h->process || !h->has_rows)
+		return w->gap_start_ns;
 
-	const int64_t until = move_all(w, h, start_ns);
+	const int64_t until = move_all(w, h, w->gap_start_ns);
+	const uint32_t call = host_call_after(w, h, w->gap_start_ns);
 
+	if (call < h->end_call && w->tl->calls[call].start_ns < until)
+		return w->gap_start_ns;
 	for (enum nested i = 0; i < NEST_OVERHEAD; i++)
 		if (h->cursors[i].n)
-			return start_ns;
-	if (until >= end_ns || ops->next == ops->end || t->start_ns[ops->next] != until)
-		return start_ns;
+			return w->gap_start_ns;
+	if (ops->next == ops->end || t->start_ns[ops->next] != until)
+		return w->gap_start_ns;
 
+	const int64_t forward = t->forward_thread[ops->next];
 	const char *name = trace_text(w->trace, t->name[ops->next]);
 
-	if (!(t->forward_thread[ops->next] != NULL_i64 && t->forward_thread[ops->next] > 0) &&
-	    !(name && strncmp(name, "autograd::", 10) == 0))
+	return (forward != NULL_i64 && forward > 0) || (name && strncmp(name, "autograd::", 10) == 0) ?
+		       until : w->gap_start_ns;
+}
+
+/* What another thread did until it handed over is explained in its place. Returns from when on its own time counts. */
+static int64_t explain_handed(struct idler *w, struct host *h, int64_t start_ns, int64_t end_ns, int64_t after_ns)
+{
+	int64_t until;
+
+	if (start_ns != w->gap_start_ns || w->n_hops != 1)
 		return start_ns;
-	return follow(w, from, start_ns, until, after_ns) ? until : start_ns;
+	until = host_handed(w, h);
+	until = until < end_ns ? until : end_ns;
+	return until > start_ns && follow(w, w->handed_by, start_ns, until, after_ns) ? until : start_ns;
 }
 
 static void explain_between(struct idler *w, struct host *h, int64_t start_ns, int64_t end_ns, struct stretch s)

@@ -36,7 +36,9 @@ bool is_loader_thread(const char *name);
 /* ---- what threads did ---- */
 
 /* Tables with nested rows of a thread, sorted by (track, start, -end). */
-enum nested { NEST_NVTX, NEST_OP, NEST_FRAME, NEST_LIBRARY, NEST_MPI, NEST_OSRT, NEST_SYSCALL, NEST_OVERHEAD, N_NESTED };
+enum nested {
+	NEST_NVTX, NEST_OP, NEST_FRAME, NEST_LIBRARY, NEST_MPI, NEST_OSRT, NEST_SYSCALL, NEST_OVERHEAD, N_NESTED
+};
 
 struct nested_table {
 	enum table_id table;
@@ -108,6 +110,7 @@ struct idler {
 	struct arena *arena;
 	struct nested_table nested[N_NESTED];
 	uint16_t *words;          /* by str_id */
+	uint32_t *thread_index;   /* by row of thread: index in the timeline's threads, or NULL_ref */
 	struct host **hosts;      /* by row of thread; NULL until asked for */
 	struct cursor flushes;    /* rows of overhead that concern all threads, through flush_rows */
 	ref *flush_rows;
@@ -187,6 +190,13 @@ void piece_add_host(struct idler *w, struct host *h, int64_t start_ns, int64_t e
 
 /* Explain what a thread did in an interval (h may be NULL). */
 void host_explain(struct idler *w, struct host *h, int64_t start_ns, int64_t end_ns);
+
+/*
+ * When an op begins that the thread of handed_by handed to this one, which does
+ * nothing from the gap's start until then; or the gap's start. Ops of autograd
+ * tell that they belong to another thread's forward pass.
+ */
+int64_t host_handed(struct idler *w, struct host *h);
 
 /* Explain the rests by samples, where there are enough of them, else as they are; they end at end_ns. */
 void rests_end(struct idler *w, struct host *h, int64_t end_ns);

@@ -226,15 +226,6 @@ static int64_t near_of(struct idler *w, const struct host *h)
 	return near >= 1e18 ? (int64_t)1e18 : near > 0 ? (int64_t)near : 0;
 }
 
-static uint32_t index_of_thread(const struct timeline *tl, ref thread)
-{
-	/* Threads of a timeline are few, and this is asked once a thread. */
-	for (size_t i = 0; i < tl->n_threads; i++)
-		if (tl->threads[i].thread == thread)
-			return (uint32_t)i;
-	return NULL_ref;
-}
-
 struct host *host_of(struct idler *w, ref thread)
 {
 	struct host *h = w->hosts[thread];
@@ -246,7 +237,7 @@ struct host *host_of(struct idler *w, ref thread)
 	h->poll = h->polled = NULL_ref;
 	h->process = w->trace->thread.process[thread];
 
-	const uint32_t index = index_of_thread(w->tl, thread);
+	const uint32_t index = w->thread_index[thread];
 
 	if (index != NULL_ref) {
 		h->first_call = h->call = w->tl->threads[index].first_call;
@@ -457,6 +448,11 @@ bool idler_begin(struct idler *w, const struct timeline *tl, const struct thresh
 	w->refill_start_ns = w->refill_end_ns = INT64_MIN;
 	w->words = arena_array(arena, uint16_t, tl->trace->strings.n);
 	w->hosts = arena_array(arena, struct host *, tl->trace->thread.n);
+	w->thread_index = arena_array(arena, uint32_t, tl->trace->thread.n);
+	for (size_t i = 0; i < tl->trace->thread.n; i++)
+		w->thread_index[i] = NULL_ref;
+	for (size_t i = 0; i < tl->n_threads; i++)
+		w->thread_index[tl->threads[i].thread] = (uint32_t)i;
 	find_tables(w);
 	find_signals(w);
 	find_flushes(w);

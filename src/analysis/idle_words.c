@@ -217,6 +217,8 @@ uint16_t words_of(const char *text)
 	if (strcasestr(text, "Module Loading") || strcasestr(text, "Lazy Function") || strcasestr(text, "Compiler") ||
 	    strcasestr(text, "JIT"))
 		words |= WORD_MODULE;
+	if (strcasecmp(text, "Command Buffer Full") == 0 || strcasecmp(text, "COMMAND_BUFFER_FULL") == 0)
+		words |= WORD_WAIT;
 	return words;
 }
 
