@@ -53,8 +53,8 @@ static void check(const struct rule *self, const struct analysis *a, struct find
 	f->class = BOTTLENECK_DATA;
 	f->device = l->device;
 	f->time_ns = lookup_share_ns(l, SHARE_DATA);
-	f->coverage_of = (uint64_t)l->of->idle_sums.host_ns;
-	f->coverage_have = (uint64_t)l->of->idle_sums.named_ns;
+	f->coverage_of = times.n_pieces;
+	f->coverage_have = times.n_named;
 	finding_test(f, "share", VALUE_SHARE, share, a->limits.data_min_share, true);
 	if (!isnan(of_steps))
 		finding_test(f, "of_steps", VALUE_SHARE, of_steps, a->limits.data_step_share,

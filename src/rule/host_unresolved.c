@@ -52,8 +52,8 @@ static void check(const struct rule *self, const struct analysis *a, struct find
 	f->class = BOTTLENECK_HOST;
 	f->device = l->device;
 	f->time_ns = times.total_ns;
-	f->coverage_of = (uint64_t)l->of->idle_sums.host_ns;
-	f->coverage_have = (uint64_t)l->of->idle_sums.named_ns;
+	f->coverage_of = times.n_pieces;
+	f->coverage_have = times.n_named;
 	finding_test(f, "share", VALUE_SHARE, share, a->limits.class_none_share, true);
 	finding_value(f, "time", VALUE_NS, (double)times.total_ns);
 	finding_value(f, "per_step", VALUE_NS, (double)times.total_ns / l->n_steps);

@@ -13,7 +13,17 @@ struct kernel_sum {
 	int64_t path_ns;
 };
 
-/* Accumulated time by short name; numbers of strings are dense. */
+/* Short name of a kernel, or where the source gives none its whole name. */
+static str_id name_of(const struct trace *t, ref kernel)
+{
+	const ref shape = t->kernel.shape[kernel];
+
+	if (shape >= t->kernel_shape.n)
+		return NULL_str;
+	return t->kernel_shape.short_name[shape] != NULL_str ? t->kernel_shape.short_name[shape] : t->kernel_shape.name[shape];
+}
+
+/* Accumulated time by name; numbers of strings are dense. */
 static struct kernel_sum *sum_kernels(const struct lookup *l, struct arena *arena, str_id *top)
 {
 	const struct trace *t = l->a->trace;
@@ -22,14 +32,12 @@ static struct kernel_sum *sum_kernels(const struct lookup *l, struct arena *aren
 	*top = NULL_str;
 	for (uint32_t i = l->first_op; i < l->end_op; i++) {
 		const struct op *op = lookup_op(l, i);
-		ref shape;
 		str_id name;
 		int64_t ns;
 
 		if (!op || op->class != OP_COMPUTE || op->table != OF_KERNEL)
 			continue;
-		shape = t->kernel.shape[op->row];
-		name = shape < t->kernel_shape.n ? t->kernel_shape.short_name[shape] : NULL_str;
+		name = name_of(t, op->row);
 		if (name == NULL_str)
 			continue;
 		ns = lookup_clip_ns(l, op->start_ns, op->end_ns);
@@ -51,12 +59,9 @@ static int64_t path_ns(const struct lookup *l, str_id name)
 
 	for (size_t i = 0; i < l->a->path.n; i++) {
 		const struct path_piece *p = &l->a->path.pieces[i];
-		ref shape;
 
-		if (p->kind != PATH_COMPUTE || p->op == NULL_ref || l->a->tl.ops[p->op].table != OF_KERNEL)
-			continue;
-		shape = t->kernel.shape[l->a->tl.ops[p->op].row];
-		if (shape < t->kernel_shape.n && t->kernel_shape.short_name[shape] == name)
+		if (p->kind == PATH_COMPUTE && p->op != NULL_ref && l->a->tl.ops[p->op].table == OF_KERNEL &&
+		    name_of(t, l->a->tl.ops[p->op].row) == name)
 			add_ns(&ns, duration_ns(p->start_ns, p->end_ns));
 	}
 	return ns;

@@ -163,7 +163,7 @@ static void check(const struct rule *self, const struct analysis *a, struct find
 	bool gaps_longer, calls_longer;
 	struct finding *f;
 
-	if (share < a->limits.finding_min_share)
+	if (share < 3 * a->limits.finding_min_share)
 		return;
 	find_gaps(l, &facts, &scratch);
 	compare_steps(l, &facts);
@@ -176,7 +176,7 @@ static void check(const struct rule *self, const struct analysis *a, struct find
 	f->device = l->device;
 	f->time_ns = lookup_share_ns(l, SHARE_LAUNCH);
 	f->coverage_of = l->n_kernels;
-	f->coverage_have = l->n_kernels - (a->tl.n_orphans < l->n_kernels ? a->tl.n_orphans : l->n_kernels);
+	f->coverage_have = l->n_kernels - l->n_orphans;
 	finding_test(f, "share", VALUE_SHARE, share, a->limits.class_primary_share, share >= a->limits.class_primary_share);
 	finding_test(f, "gap", VALUE_NS, facts.median_gap_ns, l->median_exec_ns, gaps_longer);
 	finding_test(f, "exec", VALUE_NS, l->median_exec_ns, l->median_launch_ns, calls_longer);

@@ -25,9 +25,9 @@ static const struct need needs[] = {
 	{ TABLE_memcpy, BIT(memcpy, bytes) | BIT(memcpy, kind) | BIT(memcpy, src_kind) | BIT(memcpy, dst_kind) },
 	{ TABLE_overhead, BIT(overhead, start_ns) | BIT(overhead, end_ns) | BIT(overhead, track) | BIT(overhead, name) },
 	{ TABLE_stream, BIT(stream, process) | BIT(stream, number) },
-	{ TABLE_thread, BIT(thread, process) },
+	{ TABLE_thread, BIT(thread, process) | BIT(thread, name) },
 	{ TABLE_device, BIT(device, compute_major) },
-	{ TABLE_process, BIT(process, rank) },
+	{ TABLE_process, BIT(process, rank) | BIT(process, pid) },
 	{ TABLE_osrt, BIT(osrt, name) },
 	{ TABLE_syscall, BIT(syscall, name) },
 	{ TABLE_sample, BIT(sample, time_ns) },
@@ -75,8 +75,10 @@ static void find_medians(struct lookup *l)
 	size_t n = 0;
 
 	for (uint32_t i = l->first_op; i < l->end_op; i++)
-		if (lookup_op(l, i) && tl->ops[i].table == OF_KERNEL)
+		if (lookup_op(l, i) && tl->ops[i].table == OF_KERNEL) {
+			l->n_orphans += (tl->ops[i].flags & OP_ORPHAN) != 0;
 			values[n++] = duration_ns(tl->ops[i].start_ns, tl->ops[i].end_ns);
+		}
 	l->n_kernels = n;
 	sort_values(values, n);
 	l->median_exec_ns = n ? percentile(values, n, 0.5) : NAN;
@@ -271,6 +273,8 @@ struct named_times idle_by_name(const struct lookup *l, bool (*wants)(const stru
 		if (walk.of_gap->trigger == TRIGGER_LEADING || walk.of_gap->trigger == TRIGGER_TRAILING ||
 		    !wants(walk.of_gap, walk.at))
 			continue;
+		out.n_pieces++;
+		out.n_named += walk.at->row != NULL_ref;
 		of = &out.of[names_number(&names, name ? name : "", name ? strlen(name) : 0)];
 		if (of->n++ == 0 || walk.ns > of->longest_ns) {
 			of->longest_ns = walk.ns;

@@ -21,7 +21,8 @@ struct lookup {
 	uint32_t first_op, end_op;         /* range in ops of those that may touch the window; see lookup_op */
 	double median_exec_ns;             /* of kernels */
 	double median_launch_ns;           /* of calls that launch one kernel, without those that met a full queue */
-	uint64_t n_kernels, n_launches;    /* in the window: kernels of the device, such calls of the process */
+	uint64_t n_kernels, n_orphans;     /* kernels of the device in the window; those without their call */
+	uint64_t n_launches;               /* such calls of the process in the window */
 	uint64_t has_table;                /* bits of tables whose columns can be read */
 	const int64_t *exposed_ns;         /* by piece of the device's states: exposed memory operations before it */
 };
@@ -92,6 +93,7 @@ struct named_times {
 	struct named_time *of;
 	size_t n;
 	int64_t total_ns;
+	uint64_t n_pieces, n_named; /* all that are wanted; those with evidence */
 };
 
 /* Of pieces that the caller wants, outside of leading and trailing gaps. Owned by the lookup's arena. */
@@ -113,7 +115,7 @@ void take_kernel_gain(struct finding *f, const struct lookup *l, const char *nam
 /* Each is a text of the trace or NULL_str, and the row that says so. */
 struct site {
 	str_id op, range, frame; /* outermost framework op, innermost NVTX range, innermost frame of the program's own */
-	str_id function;         /* the CUDA function */
+	str_id function, thread; /* the CUDA function, and the name of the thread */
 	ref op_row, range_row, frame_row;
 	bool frame_is_chain;     /* frame_row is of callchain, not of python_frame */
 };
@@ -121,7 +123,7 @@ struct site {
 /* Sites of calls, which come by ascending index. Owned by the lookup's arena. */
 struct site *sites_of(const struct lookup *l, const uint32_t *calls, size_t n);
 
-/* "train.py(12): step > aten::item", with what is known of it; else the function. Owned by the arena. */
+/* "train.py(12): step > aten::item", "step > cudaDeviceSynchronize", with what is known of it. Owned by the arena. */
 const char *site_say(const struct lookup *l, const struct site *site, struct arena *arena);
 void cite_site(struct finding *f, const struct site *site);
 

@@ -66,6 +66,16 @@ static const struct phrase advices[N_LATENESS_CAUSES] = {
 		"检查它到主机的通路：PCIe 宽度与代数、缓冲区所在 NUMA、是否使用锁页内存。" },
 };
 
+/* "1"; where ranks were numbered here, with the process that is meant: "0 (pid 480)". */
+static const char *rank_words(const struct lookup *l, const struct rank_summary *r)
+{
+	const struct trace *t = l->a->trace;
+
+	if (l->a->ranks.are_numbered && lookup_has(l, TABLE_process) && r->process < t->process.n)
+		return arena_print(l->a->arena, "%d (pid %lld)", r->rank, (long long)t->process.pid[r->process]);
+	return arena_print(l->a->arena, "%d", r->rank);
+}
+
 static void tell(const struct rule *self, const struct lookup *l, const struct rank_summary *r, struct findings *out)
 {
 	struct finding *f = finding_add(out, self, r->is_straggler && r->cause != LATE_UNKNOWN ? FINDING_CONFIRMED :
@@ -80,7 +90,7 @@ static void tell(const struct rule *self, const struct lookup *l, const struct r
 	f->coverage_have = l->a->ranks.n_split < f->coverage_of ? l->a->ranks.n_split : f->coverage_of;
 	finding_test(f, "late_share", VALUE_SHARE, late_share, l->a->limits.straggler_late_share,
 		     late_share >= l->a->limits.straggler_late_share);
-	finding_value(f, "rank", VALUE_COUNT, r->rank);
+	finding_text(f, "rank", rank_words(l, r));
 	finding_value(f, "late", VALUE_COUNT, (double)r->n_late);
 	finding_value(f, "of", VALUE_COUNT, (double)r->n_collectives);
 	finding_value(f, "time", VALUE_NS, (double)r->critical_ns);
@@ -94,6 +104,10 @@ static void tell(const struct rule *self, const struct lookup *l, const struct r
 	}
 	f->own_statement = &statements[r->cause];
 	f->own_advice = &advices[r->cause];
+	if (r->at_peer_speed_ns != NULL_i64) {
+		f->gain_low_ns = f->gain_high_ns = whole_ns((double)r->at_peer_speed_ns * l->n_steps);
+		f->gain_from = arena_print(l->a->arena, "rank:%d=peers", r->rank);
+	}
 	cite_op(f, l, r->late_op);
 	if (r->late_op != NULL_ref)
 		cite_call(f, l, l->a->tl.ops[r->late_op].call);

@@ -198,7 +198,12 @@ struct site *sites_of(const struct lookup *l, const uint32_t *calls, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		const ref row = l->a->tl.calls[calls[i]].row;
 
-		sites[i] = (struct site){ NULL_str, NULL_str, NULL_str, NULL_str, NULL_ref, NULL_ref, NULL_ref, false };
+		const ref thread = l->a->tl.threads[l->a->tl.calls[calls[i]].thread].thread;
+
+		sites[i] = (struct site){ .op = NULL_str, .range = NULL_str, .frame = NULL_str, .function = NULL_str,
+					  .thread = NULL_str, .op_row = NULL_ref, .range_row = NULL_ref, .frame_row = NULL_ref };
+		if (lookup_has(l, TABLE_thread) && thread < t->thread.n)
+			sites[i].thread = t->thread.name[thread];
 		if (lookup_has(l, TABLE_api) && row < t->api.n)
 			sites[i].function = t->api.name[row];
 	}
@@ -229,13 +234,14 @@ const char *site_say(const struct lookup *l, const struct site *site, struct are
 {
 	const struct trace *t = l->a->trace;
 	const str_id outer = site->frame != NULL_str ? site->frame : site->range;
-	const str_id inner = site->op != NULL_str ? site->op : outer == NULL_str ? site->function : NULL_str;
+	const str_id outermost = outer != NULL_str || site->op != NULL_str ? outer : site->thread;
+	const str_id inner = site->op != NULL_str ? site->op : site->frame == NULL_str ? site->function : NULL_str;
 
-	if (outer != NULL_str && inner != NULL_str)
-		return arena_print(arena, "%s > %s", trace_text(t, outer), trace_text(t, inner));
-	if (outer == NULL_str && inner == NULL_str)
+	if (outermost != NULL_str && inner != NULL_str)
+		return arena_print(arena, "%s > %s", trace_text(t, outermost), trace_text(t, inner));
+	if (outermost == NULL_str && inner == NULL_str)
 		return NULL;
-	return trace_text(t, outer != NULL_str ? outer : inner);
+	return trace_text(t, outermost != NULL_str ? outermost : inner);
 }
 
 void cite_site(struct finding *f, const struct site *site)
@@ -276,8 +282,9 @@ struct places places_of(const struct lookup *l, struct charge *charges, size_t n
 	sites = sites_of(l, calls, n);
 	for (size_t i = 0; i < n; i++) {
 		const struct site *s = &sites[i];
-		const bool has_place = s->op != NULL_str || s->range != NULL_str || s->frame != NULL_str;
-		const str_id key[4] = { s->op, s->range, s->frame, has_place ? NULL_str : s->function };
+		const bool has_place = s->op != NULL_str || s->frame != NULL_str;
+		const str_id key[5] = { s->op, s->range, s->frame, has_place ? NULL_str : s->function,
+					has_place || s->range != NULL_str ? NULL_str : s->thread };
 		struct place *place = &out.of[names_number(&keys, key, sizeof(key))];
 
 		if (place->n++ == 0 || charges[i].ns > place->largest_ns) {

@@ -1,7 +1,15 @@
 /*
  * rule/sync_late.c - waits for what had already ended when they began: the
  * whole call is overhead. Time at stake is what of it the device was idle for.
+ *
+ * A wait right behind an asynchronous copy that itself had to wait (pageable
+ * memory) belongs to that read: frameworks read a scalar so, and nobody can
+ * delete the one without the other. It is not counted.
  */
+#define _GNU_SOURCE /* strcasestr */
+
+#include <string.h>
+
 #include "query/stats.h"
 #include "rule/lookup.h"
 
@@ -21,6 +29,19 @@ static int64_t idle_in_late_ns(const struct lookup *l)
 			add_ns(&ns, walk.ns);
 	}
 	return ns;
+}
+
+/* The call before it on its thread is a copy by an asynchronous function that waited. */
+static bool ends_a_read(const struct lookup *l, uint32_t i)
+{
+	const struct timeline *tl = &l->a->tl;
+	const struct call *before = i > 0 ? &tl->calls[i - 1] : NULL;
+	const char *name;
+
+	if (!before || before->thread != tl->calls[i].thread || before->class != CALL_COPY || !(before->flags & CALL_BLOCKS))
+		return false;
+	name = lookup_call_name(l, before);
+	return name && strcasestr(name, "async");
 }
 
 static void check(const struct rule *self, const struct analysis *a, struct findings *out)
@@ -43,7 +64,7 @@ static void check(const struct rule *self, const struct analysis *a, struct find
 		if (!call || !(call->flags & CALL_BLOCKS) || call->class != CALL_SYNC)
 			continue;
 		n_waits++;
-		if (call->flags & CALL_LATE)
+		if ((call->flags & CALL_LATE) && !ends_a_read(l, i))
 			late[n++] = (struct charge){ i, duration_ns(call->start_ns, call->end_ns) };
 	}
 	places = places_of(l, late, n);

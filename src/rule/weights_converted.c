@@ -179,11 +179,11 @@ const struct rule rule_weights_converted = {
 		"{of} 个 kernel 中有 {n} 个（每步 {per_step} 个）只做类型转换：{time}，占 kernel 时间 {share}，最长的是 `{kernel}`。"
 		"主要来自 `{where}`。" },
 	.advice = {
-		"Under autocast each fp32 weight is copied to bf16 or fp16 in every forward pass, and gradients back: keep the weights in "
-		"the low precision with fp32 master copies in the optimizer, or let `torch.compile` fuse the casts. Each of them is a "
-		"launch, too.",
-		"autocast 会在每次前向把 FP32 权重拷成 bf16/fp16，反向再把梯度转回：可让权重常驻低精度并由优化器保存 FP32 主副本，或用 "
-		"`torch.compile` 融合类型转换。每次转换同时也是一次启动。" },
+		"Autocast copies each fp32 weight to bf16 or fp16 in every forward pass, and gradients back: where these are weights, keep "
+		"them in the low precision with fp32 master copies in the optimizer; else let `torch.compile` fuse the casts. Each of "
+		"them is a launch, too.",
+		"autocast 会在每次前向把 FP32 权重拷成 bf16/fp16，反向再把梯度转回：若转换的是权重，可让权重常驻低精度并由优化器保存 FP32 主副本；"
+		"否则用 `torch.compile` 融合类型转换。每次转换同时也是一次启动。" },
 	.refute = {
 		"If most shapes are those of activations, the casts are at the borders of ops that need fp32, and only fusion helps.",
 		"若多数形状属于激活值，则转换发生在必须用 FP32 的算子边界，只能靠融合解决。" },
