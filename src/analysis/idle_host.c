@@ -215,21 +215,28 @@ static const struct open_row *framework_op(const struct cursor *c)
 	return top && top->op ? &c->open[top->op - 1] : NULL;
 }
 
-/* True when an op or one around it makes CUDA calls: then its time on the CPU is submission. */
-static bool makes_calls(const struct idler *w, const struct host *h, const struct cursor *c, uint32_t op)
+/*
+ * True when an op's time on the CPU is submission: it or one around it makes
+ * CUDA calls, or it is short and near to one. An op of length without a call,
+ * and any op that is far from calls, is work of the CPU.
+ */
+static bool submits(const struct idler *w, const struct host *h, const struct cursor *c, const struct stretch *s,
+		    struct interval at)
 {
+	uint32_t op = cursor_top(c)->op;
+
 	for (unsigned level = 0; op && level < 64; level++) {
 		const struct open_row *row = &c->open[op - 1];
 		const uint32_t first = host_call_from(w, h, row->start_ns);
 
 		if (first < h->end_call && w->tl->calls[first].start_ns < row->end_ns)
 			return true;
-		/* An op of length without a call is work of the CPU, whatever is around it. */
 		if (level == 0 && duration_ns(row->start_ns, row->end_ns) >= h->near_ns)
 			return false;
 		op = op > 1 && c->open[op - 2].end_ns >= row->end_ns ? c->open[op - 2].op : 0;
 	}
-	return false;
+	return (s->before_ns != INT64_MIN && duration_ns(s->before_ns, at.end_ns) < h->near_ns) ||
+	       (s->after_ns != INT64_MAX && duration_ns(at.start_ns, s->after_ns) < h->near_ns);
 }
 
 static enum idle_class class_of_frame(const struct open_row *frame)
@@ -243,13 +250,13 @@ static enum idle_class class_of_frame(const struct open_row *frame)
 }
 
 /* Rules 7 to 9 without samples: ops, library calls, traced frames, nearness. */
-static struct rest rest_of(struct idler *w, struct host *h, const struct stretch *s)
+static struct rest rest_of(struct idler *w, struct host *h, const struct stretch *s, struct interval at)
 {
 	const struct open_row *frame = cursor_top(&h->cursors[NEST_FRAME]);
 	const struct open_row *library = cursor_top(&h->cursors[NEST_LIBRARY]);
 	const struct cursor *ops = &h->cursors[NEST_OP];
 	const struct open_row *op = framework_op(ops);
-	struct rest rest = { .what = { NULL_ref, 0, s->is_near ? IDLE_SUBMISSION : IDLE_UNNAMED, h->is_loader,
+	struct rest rest = { .start_ns = at.start_ns, .what = { NULL_ref, 0, s->is_near ? IDLE_SUBMISSION : IDLE_UNNAMED, h->is_loader,
 				       s->is_near } };
 
 	if (!op && (ops = &h->cursors[NEST_NVTX]))
@@ -258,7 +265,7 @@ static struct rest rest_of(struct idler *w, struct host *h, const struct stretch
 		rest.what = (struct what){ library->row, TABLE_library_call, IDLE_SUBMISSION, h->is_loader, true };
 	} else if (op && (!frame || op->start_ns >= frame->start_ns)) {
 		const uint8_t table = ops == &h->cursors[NEST_OP] ? TABLE_op : TABLE_nvtx;
-		const bool is_near = s->is_near || makes_calls(w, h, ops, cursor_top(ops)->op);
+		const bool is_near = s->is_near || submits(w, h, ops, s, at);
 
 		rest.what = (struct what){ op->row, table, is_near ? IDLE_SUBMISSION : IDLE_NATIVE, h->is_loader,
 					   is_near };
@@ -335,10 +342,7 @@ static void explain_instant(struct idler *w, struct host *h, const struct stretc
 				row->row, w->nested[nested].table, row->words & WORD_SLEEP ? IDLE_SLEEP : IDLE_OS_IO,
 				h->is_loader, false });
 	} else {
-		struct rest rest = rest_of(w, h, s);
-
-		rest.start_ns = start_ns;
-		rest_add(w, rest);
+		rest_add(w, rest_of(w, h, s, (struct interval){ start_ns, end_ns }));
 	}
 }
 

@@ -364,6 +364,18 @@ TEST(analysis_idle, in_an_op_without_calls_is_work_of_the_cpu)
 		       "launch.device 1\n");
 }
 
+/* Near is less than 15 ns here: the first view is near to the call before, the last to the one behind. */
+TEST(analysis_idle, in_a_short_op_near_to_a_call_is_submission)
+{
+	EXPECT_EQ_TEXT(far_gaps_of("kernel a launch=0..1              2..3\n"
+				   "op aten::view                     5..10\n"
+				   "op aten::view                     50..55\n"
+				   "op aten::view                     90..94\n"
+				   "kernel b launch=100..102          103..110\n"),
+		       "3..103 starved: host.unnamed 2, host.submission 5 near, host.unnamed 40, host.native 5, "
+		       "host.unnamed 35, host.submission 4 near, host.unnamed 6, launch.api 2, launch.device 1\n");
+}
+
 TEST(analysis_idle, in_traced_frames_is_python_where_they_cover_half)
 {
 	static const char half[] =
