@@ -14,6 +14,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analysis/bottleneck_parts.h"
 
@@ -378,6 +379,7 @@ struct verdict bottleneck_of(const struct bottleneck_input *in, struct arena *ar
 
 	count_ops(&facts, in);
 	v.inner_ns = facts.time.inner_ns;
+	memcpy(v.ns, facts.time.ns, sizeof(v.ns));
 	v.starved_ns = facts.time.starved_ns;
 	v.latency_ns = facts.time.latency_ns;
 	v.refill_ns = facts.time.refill_ns;

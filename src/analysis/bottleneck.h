@@ -49,10 +49,14 @@ struct verdict {
 	enum bottleneck kernels;          /* what the kernels themselves are bound by: COMPUTE, MEMORY, LATENCY or KERNEL */
 	int64_t starved_ns, latency_ns;   /* of launch in the window: nothing was queued; queued, and not begun */
 	int64_t refill_ns;                /* after a wait of the host had drained the queue */
+	int64_t ns[N_SHARES];             /* of the window itself; sums to inner_ns */
 };
 
 const char *bottleneck_name(enum bottleneck b);
 const char *share_name(enum share s);
+
+/* The share that a piece of idle time is charged to, by its gap's trigger. */
+enum share idle_share_of(enum trigger trigger, const struct idle_piece *piece);
 
 struct bottleneck_input {
 	const struct timeline *tl;

@@ -196,7 +196,7 @@ static int64_t data_copy_ns(const struct data_copies *copies, struct interval wi
 
 /* ---- idle time ---- */
 
-static enum share share_of(enum trigger trigger, const struct idle_piece *p)
+enum share idle_share_of(enum trigger trigger, const struct idle_piece *p)
 {
 	const enum share submission = trigger == TRIGGER_SYNC ? SHARE_SYNC : SHARE_LAUNCH;
 
@@ -234,7 +234,7 @@ static enum share share_of(enum trigger trigger, const struct idle_piece *p)
 
 static void add_piece(struct window_time *out, enum trigger trigger, const struct idle_piece *p, int64_t ns)
 {
-	const enum share share = share_of(trigger, p);
+	const enum share share = idle_share_of(trigger, p);
 
 	out->ns[share] += ns;
 	if (share == SHARE_LAUNCH)
