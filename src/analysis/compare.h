@@ -90,6 +90,12 @@ bool run_measure(struct run *out, struct trace *trace, const struct measure_args
  */
 double mix_overlap(const struct mix *a, const struct mix *b);
 
+/*
+ * Means of n sums over a number of windows, rounded so that they add up to the
+ * rounded mean of all: what is left goes to the largest remainders.
+ */
+void means_of(const __int128 *sums, size_t n, size_t n_windows, int64_t *means);
+
 /* Sort and add up entries of the same name and value. */
 void mix_seal(struct mix *mix);
 

@@ -285,12 +285,49 @@ struct device_key {
 	uint32_t number;
 };
 
+/* Rounded down, whatever the sign. */
+static __int128 floor_of(__int128 sum, size_t n)
+{
+	const __int128 d = (__int128)n, q = sum / d;
+
+	return q - (sum % d < 0);
+}
+
+void means_of(const __int128 *sums, size_t n, size_t n_windows, int64_t *means)
+{
+	__int128 all = 0, left;
+
+	memset(means, 0, n * sizeof(*means));
+	if (n_windows == 0)
+		return;
+	for (size_t i = 0; i < n; i++)
+		all += sums[i];
+	left = floor_of(2 * all + (__int128)n_windows, 2 * n_windows);
+	for (size_t i = 0; i < n; i++) {
+		means[i] = (int64_t)floor_of(sums[i], n_windows);
+		left -= means[i];
+	}
+	for (; left > 0; left--) {
+		size_t best = 0;
+		__int128 most = -1;
+
+		for (size_t i = 0; i < n; i++) {
+			const __int128 remainder = sums[i] - (__int128)means[i] * (__int128)n_windows;
+
+			if (remainder > most) {
+				most = remainder;
+				best = i;
+			}
+		}
+		means[best]++;
+	}
+}
+
 /* Means over the runs of a side, by device and class. */
 static int64_t *mean_classes(const struct side *side, struct names *devices, size_t n_devices, struct arena *scratch)
 {
 	__int128 *sums = arena_array(scratch, __int128, n_devices * N_CLASSES);
 	int64_t *means = arena_array(scratch, int64_t, n_devices * N_CLASSES);
-	const __int128 n = (__int128)side->n_runs;
 
 	for (size_t r = 0; r < side->n_runs; r++)
 		for (size_t d = 0; d < side->runs[r].n_devices; d++) {
@@ -301,8 +338,8 @@ static int64_t *mean_classes(const struct side *side, struct names *devices, siz
 			for (size_t c = 0; c < N_CLASSES; c++)
 				to[c] += class_ns(time, c);
 		}
-	for (size_t i = 0; i < n_devices * N_CLASSES && n; i++)
-		means[i] = (int64_t)((sums[i] >= 0 ? sums[i] + n / 2 : sums[i] - n / 2) / n);
+	for (size_t d = 0; d < n_devices; d++)
+		means_of(sums + d * N_CLASSES, N_CLASSES, side->n_runs, means + d * N_CLASSES);
 	return means;
 }
 

@@ -1,7 +1,10 @@
-/* analysis/differences.h - the parts of compare: names of both sides matched, and where the time of a step went. */
+/* analysis/differences.h - the parts of compare: conditions, names of both sides, where the time of a step went. */
 #pragma once
 
 #include "analysis/compare.h"
+
+/* Conditions of both sides, as told and as measured, and how many block, warn and were changed. */
+void compare_conditions(struct comparison *c, const struct compare_args *args, struct arena *arena);
 
 /* All names of both sides, matched, tested and adjusted; largest difference first. */
 void compare_things(struct comparison *c, struct arena *arena);

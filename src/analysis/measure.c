@@ -25,8 +25,10 @@ static ref process_of(const struct timeline *tl, size_t device, struct arena *sc
 	return n[best] ? (ref)best : NULL_ref;
 }
 
+enum { SUM_COMPUTE, SUM_COMM, SUM_COPY, SUM_EDGE, SUM_IDLE, N_SUMS = SUM_IDLE + N_IDLE_CLASSES };
+
 struct device_sums {
-	__int128 compute, comm, copy, idle[N_IDLE_CLASSES], edge;
+	__int128 of[N_SUMS];
 	size_t n;
 };
 
@@ -37,34 +39,30 @@ static void add_window(struct device_sums *sums, const struct timeline *tl, size
 	const struct idle_sums s = idle_sum(idle, window, limits);
 	__int128 named = 0;
 
-	sums->compute += a.exposed_ns[OP_COMPUTE];
-	sums->comm += account_exposed_comm_ns(&a);
-	sums->copy += a.exposed_copy_ns;
+	sums->of[SUM_COMPUTE] += a.exposed_ns[OP_COMPUTE];
+	sums->of[SUM_COMM] += account_exposed_comm_ns(&a);
+	sums->of[SUM_COPY] += a.exposed_copy_ns;
 	for (size_t c = 0; c < N_IDLE_CLASSES; c++) {
-		sums->idle[c] += s.by_class[c];
+		sums->of[SUM_IDLE + c] += s.by_class[c];
 		named += s.by_class[c];
 	}
-	sums->edge += a.idle_ns - named;
+	sums->of[SUM_EDGE] += a.idle_ns - named;
 	sums->n++;
-}
-
-/* The mean, rounded to nearest. */
-static int64_t mean_of(__int128 sum, size_t n)
-{
-	const __int128 half = (__int128)n / 2;
-
-	return n == 0 ? 0 : (int64_t)((sum >= 0 ? sum + half : sum - half) / (__int128)n);
 }
 
 static struct device_time device_time_of(const struct device_sums *sums, struct arena *arena)
 {
-	struct device_time d = { .compute_ns = mean_of(sums->compute, sums->n), .comm_ns = mean_of(sums->comm, sums->n),
-				 .copy_ns = mean_of(sums->copy, sums->n), .edge_ns = mean_of(sums->edge, sums->n),
-				 .idle_ns = arena_array(arena, int64_t, N_IDLE_CLASSES), .n_steps = sums->n };
+	struct device_time d = { .idle_ns = arena_array(arena, int64_t, N_IDLE_CLASSES), .n_steps = sums->n };
+	int64_t means[N_SUMS];
 
-	d.wall_ns = d.compute_ns + d.comm_ns + d.copy_ns + d.edge_ns;
-	for (size_t c = 0; c < N_IDLE_CLASSES; c++)
-		d.wall_ns += d.idle_ns[c] = mean_of(sums->idle[c], sums->n);
+	means_of(sums->of, N_SUMS, sums->n, means);
+	d.compute_ns = means[SUM_COMPUTE];
+	d.comm_ns = means[SUM_COMM];
+	d.copy_ns = means[SUM_COPY];
+	d.edge_ns = means[SUM_EDGE];
+	memcpy(d.idle_ns, means + SUM_IDLE, N_IDLE_CLASSES * sizeof(*means));
+	for (size_t i = 0; i < N_SUMS; i++)
+		d.wall_ns += means[i];
 	return d;
 }
 
@@ -118,19 +116,25 @@ static bool measure_devices(struct run *out, const struct timeline *tl, const st
 
 /* ---- identity ---- */
 
-/* Of the times of all operations and calls, from the first of them. */
+/* Of the names, classes and times of all operations and calls, times from the first of them. */
 static uint64_t fingerprint_of(const struct timeline *tl)
 {
-	uint64_t words[4] = { tl->n_ops, tl->n_calls, 0, 0 }, hash;
+	const struct trace *t = tl->trace;
+	struct arena scratch = { 0 };
+	uint64_t *names = arena_array(&scratch, uint64_t, t->kernel_shape.n + 1);
+	uint64_t words[5] = { tl->n_ops, tl->n_calls, 0, 0, 0 }, hash = hash_bytes(words, sizeof(words));
 
-	if (tl->n_ops + tl->n_calls == 0)
-		return 0;
-	hash = hash_bytes(words, sizeof(words));
+	for (size_t i = 0; i < t->kernel_shape.n; i++)
+		names[i] = hash_bytes(trace_text(t, t->kernel_shape.name[i]), trace_text_length(t, t->kernel_shape.name[i]));
 	for (size_t i = 0; i < tl->n_ops; i++) {
+		const struct op *op = &tl->ops[i];
+		const ref shape = op->table == OF_KERNEL ? t->kernel.shape[op->row] : NULL_ref;
+
 		words[0] = hash;
-		words[1] = (uint64_t)tl->ops[i].start_ns - (uint64_t)tl->first_ns;
-		words[2] = (uint64_t)tl->ops[i].end_ns - (uint64_t)tl->first_ns;
-		words[3] = tl->ops[i].class;
+		words[1] = (uint64_t)op->start_ns - (uint64_t)tl->first_ns;
+		words[2] = (uint64_t)op->end_ns - (uint64_t)tl->first_ns;
+		words[3] = op->class;
+		words[4] = shape == NULL_ref ? 0 : names[shape];
 		hash = hash_bytes(words, sizeof(words));
 	}
 	for (size_t i = 0; i < tl->n_calls; i++) {
@@ -138,9 +142,11 @@ static uint64_t fingerprint_of(const struct timeline *tl)
 		words[1] = (uint64_t)tl->calls[i].start_ns - (uint64_t)tl->first_ns;
 		words[2] = (uint64_t)tl->calls[i].end_ns - (uint64_t)tl->first_ns;
 		words[3] = tl->calls[i].class;
+		words[4] = 0;
 		hash = hash_bytes(words, sizeof(words));
 	}
-	return hash ? hash : 1;
+	arena_end(&scratch);
+	return tl->n_ops + tl->n_calls == 0 ? 0 : hash ? hash : 1;
 }
 
 /* More than one rank among the processes. */
@@ -179,9 +185,10 @@ bool run_measure(struct run *out, struct trace *trace, const struct measure_args
 		const struct measured_steps steps = measure_steps(out, &scope, &scratch);
 
 		out->steps = memcpy(arena_array(arena, double, out->n_steps), out->steps, out->n_steps * sizeof(*out->steps));
-		out->fingerprint = fingerprint_of(&tl);
 		done = measure_devices(out, &tl, &steps, has_ranks(trace), limits, arena, err) &&
 		       measure_things(out, trace, &tl, &steps, has_ranks(trace), arena, err);
+		if (done)
+			out->fingerprint = fingerprint_of(&tl);
 	}
 	arena_end(&scratch);
 	return done;

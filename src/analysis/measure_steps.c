@@ -155,8 +155,8 @@ struct measured_steps measure_steps(struct run *out, const struct scope *scope, 
 {
 	struct measured_steps steps = { .window = scope->window, .is_whole = scope->n_steps == 0 };
 	struct arena scratch = { 0 };
-	struct candidate *c = arena_array(&scratch, struct candidate, scope->n_steps);
 	size_t n_groups, leading, n = 0;
+	struct candidate *c;
 
 	out->steps = arena_array(arena, double, scope->n_steps + 1);
 	if (steps.is_whole) {
@@ -164,6 +164,7 @@ struct measured_steps measure_steps(struct run *out, const struct scope *scope, 
 		out->n_steps = steps.n_iterations = 1;
 		return steps;
 	}
+	c = arena_array(&scratch, struct candidate, scope->n_steps);
 	for (size_t i = 0; i < scope->n_steps; i++) {
 		const struct scope_step *s = &scope->steps[i];
 
