@@ -784,6 +784,167 @@ TEST(ranks, do_not_judge_equal_ranks)
 	end(l);
 }
 
+/* ---- anything at all ---- */
+
+static uint64_t random_state;
+
+static int64_t any(int64_t below)
+{
+	random_state = random_state * 6364136223846793005u + 1442695040888963407u;
+	return (int64_t)((random_state >> 33) % (uint64_t)below);
+}
+
+static int64_t any_time(int64_t usual)
+{
+	static const int64_t odd[] = { INT64_MAX, INT64_MIN + 1, 0, -1, INT64_MAX / 2, INT64_MIN / 2 };
+
+	return any(400) ? usual : odd[any(ARRAY_LEN(odd))];
+}
+
+static int64_t near(int64_t time, int64_t off)
+{
+	return time > INT64_MAX - 1000 || time < INT64_MIN + 1000 ? time : time + off;
+}
+
+/* A kernel, perhaps of communication, with arguments that may be wrong in any way. */
+static void write_any_kernel(struct page *p, int64_t *clock, int number)
+{
+	static const char *const names[] = { "allreduce", "allgather", "broadcast", "send", "recv", "all_to_allv", "?" };
+	const int64_t start = any_time((*clock += 1000) + any(500)), stop = any_time(near(start, 700 + any(400)));
+	char arguments[256] = "";
+
+	if (any(8))
+		snprintf(arguments, sizeof(arguments), "collective.name=%s collective.group_size=%lld collective.n_in=%lld "
+			 "collective.group_name=%lld collective.dtype=Float", names[any(4) ? 0 : any(ARRAY_LEN(names))],
+			 any(9) ? 2LL : (long long)any(5) - 1, any(9) ? 9LL : INT64_MAX, any(9) ? 0LL : 1LL);
+	if (number >= 0)
+		snprintf(arguments + strlen(arguments), sizeof(arguments) - strlen(arguments), " collective.sequence=%lld",
+			 (long long)any_time(number));
+	if (any(4) == 0)
+		write_line(p, "kernel gemm%lld stream=7 %lld..%lld", (long long)any(3), (long long)start, (long long)stop);
+	else if (any(2))
+		write_line(p, "kernel ncclDevKernel_AllReduce stream=17 %s %lld..%lld", arguments, (long long)start,
+			   (long long)stop);
+	else
+		write_line(p, "kernel ncclDevKernel_AllReduce stream=%lld device=%lld launch=%lld..%lld %s %lld..%lld",
+			   (long long)any(3), any(200) ? 0LL : 1LL, (long long)any_time(near(start, -any(50))),
+			   (long long)any_time(near(start, -any(9))), arguments, (long long)start, (long long)stop);
+}
+
+static struct lab *any_lab(uint64_t seed)
+{
+	struct page p = { 0 };
+
+	random_state = seed;
+
+	const bool have_numbers = any(2);
+
+	for (int r = 0, n = any(3) ? 2 : 1 + (int)any(4); r < n; r++) {
+		int64_t clock = 0;
+
+		if (any(3))
+			write_line(&p, "source r%d rank=%d", r, 10 * r + (int)any(3));
+		else
+			write_line(&p, "source r%d host=h%lld", r, (long long)any(2));
+		for (int k = 0, last = (int)any(60); k < last; k++)
+			write_any_kernel(&p, &clock, have_numbers ? k : -1);
+		for (int64_t k = any(3); k > 0; k--)
+			write_line(&p, "op ProfilerStep#%lld kind=annotation %lld..%lld", (long long)k,
+				   (long long)any_time(clock / 3), (long long)any_time(clock));
+	}
+	return lab_of_page(&p);
+}
+
+TEST(ranks, stay_consistent_whatever_is_recorded)
+{
+	size_t n_all = 0, n_rejected = 0, n_incomplete = 0;
+
+	for (uint64_t seed = 1; seed <= 300; seed++) {
+		struct lab *l = any_lab(seed);
+		uint64_t n_late = 0, n_calls = 0;
+		size_t n_split = 0;
+
+		for (size_t i = 0; i < l->ranks.n_members; i++) {
+			const struct collective_member *m = &l->ranks.members[i];
+
+			EXPECT_EQ_INT(l->ranks.member_of_op[m->op], i);
+			EXPECT(m->collective < l->ranks.n_collectives);
+			if (m->wait_ns != NULL_i64)
+				EXPECT(m->wait_ns >= 0 && m->transfer_ns >= 0);
+		}
+		for (size_t i = 0; i < l->ranks.n_collectives; i++) {
+			const struct matched_collective *c = &l->ranks.collectives[i];
+
+			n_split += l->ranks.members[c->first_member].wait_ns != NULL_i64;
+			EXPECT(!c->is_rejected || l->ranks.members[c->first_member].wait_ns == NULL_i64);
+		}
+		EXPECT_EQ_INT(n_split, l->ranks.n_split);
+		EXPECT((l->ranks.n_split == 0) == (l->ranks.reason != NULL));
+		for (size_t i = 0; i < l->ranks.n_ranks; i++)
+			n_late += l->ranks.of ? l->ranks.of[i].n_late : 0;
+		EXPECT(n_late <= n_split);
+		for (size_t i = 0; i < l->ranks.n_rows; i++) {
+			n_calls += l->ranks.rows[i].n_calls;
+			EXPECT(l->ranks.rows[i].exposed_ns >= 0);
+			EXPECT(l->ranks.rows[i].exposed_ns <= l->ranks.rows[i].total_ns);
+		}
+		EXPECT(n_calls <= l->tl.n_ops);
+		n_all += n_split;
+		n_rejected += l->ranks.n_rejected;
+		n_incomplete += l->ranks.n_incomplete;
+		end(l);
+	}
+	EXPECT(n_all > 100 && n_rejected > 10 && n_incomplete > 100);
+}
+
+TEST(ranks, share_out_exactly_the_exposed_communication_of_the_account)
+{
+	struct page p = { 0 };
+
+	random_state = 7;
+	for (int k = 0; k < 3000; k++) {
+		const long long start = any(2000000), length = 1 + any(3000);
+
+		write_line(&p, "kernel %s stream=%lld %lld..%lld",
+			   any(2) ? "gemm" : any(2) ? "ncclDevKernel_AllReduce" : "ncclDevKernel_AllGather",
+			   (long long)any(4), start, start + length);
+	}
+
+	struct lab *l = lab_of_page(&p);
+	const struct states *states = states_of(&l->tl, &l->arena);
+	const struct account account = account_of(&l->tl, 0, states, l->scope.window);
+	int64_t exposed_ns = 0;
+
+	EXPECT_EQ_INT(l->ranks.n_rows, 2);
+	for (size_t i = 0; i < l->ranks.n_rows; i++)
+		exposed_ns += l->ranks.rows[i].exposed_ns;
+	EXPECT(llabs(exposed_ns - account_exposed_comm_ns(&account)) <= 1);
+	EXPECT(exposed_ns > 100000);
+	end(l);
+}
+
+TEST(ranks, of_many_are_matched_in_time)
+{
+	struct page p = { 0 };
+
+	for (int r = 0; r < 64; r++) {
+		write_line(&p, "source r%d rank=%d", r, r);
+		/* All alike, and every third rank lacks some of the head. */
+		for (int g = r % 3; g < 500; g++)
+			all_reduce(&p, 8, 64, 2000 * g + 31 * (g * g % 13) + 5 * r + 1000000 * r,
+				   2000 * g + 31 * (g * g % 13) + 1000 + 1000000 * r);
+	}
+
+	struct lab *l = lab_of_page(&p);
+
+	EXPECT_EQ_INT(l->ranks.n_split, 498);
+	EXPECT_EQ_INT(l->ranks.n_dropped, 22 * 2 + 21);
+	EXPECT_EQ_INT(l->ranks.clocks[63].correction_ns, -63000000);
+	EXPECT_EQ_INT(summary_of(l, 63)->n_late, 498);
+	EXPECT_EQ_INT(l->ranks.suspect, 63);
+	end(l);
+}
+
 /* ---- real captures ---- */
 
 static struct lab *ddp(const char *mode)
