@@ -4,6 +4,10 @@
  */
 #include "rule/copies.h"
 
+static const struct phrase unknown_memory = {
+	"{n} copies between host and GPU take {time} in which no kernel runs; whether their host memory is pageable was not recorded.",
+	"{n} 次主机与 GPU 之间的拷贝占用 {time}，其间没有 kernel 运行；其主机内存是否可分页未被记录。" };
+
 /* What is exposed and cannot be judged, since the kinds of memory were not recorded. */
 static void abstain(const struct rule *self, const struct lookup *l, const struct copies *c, struct findings *out)
 {
@@ -16,6 +20,7 @@ static void abstain(const struct rule *self, const struct lookup *l, const struc
 	f->coverage_have = f->coverage_of - c->n_unknown;
 	finding_value(f, "n", VALUE_COUNT, (double)c->n_unknown);
 	finding_value(f, "time", VALUE_NS, (double)c->unknown_ns);
+	f->own_statement = &unknown_memory;
 	f->reason = (struct phrase){
 		"The kind of host memory of these copies was not recorded; a capture by `fathom profile`, Nsight Systems or the "
 		"PyTorch Profiler tells it.",

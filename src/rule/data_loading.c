@@ -52,7 +52,7 @@ static void check(const struct rule *self, const struct analysis *a, struct find
 	f = finding_add(out, self, of_steps < a->limits.data_step_share ? FINDING_SUSPECTED : FINDING_CONFIRMED);
 	f->class = BOTTLENECK_DATA;
 	f->device = l->device;
-	f->time_ns = lookup_share_ns(l, SHARE_DATA);
+	f->time_ns = l->ns[SHARE_DATA];
 	f->coverage_of = times.n_pieces;
 	f->coverage_have = times.n_named;
 	finding_test(f, "share", VALUE_SHARE, share, a->limits.data_min_share, true);

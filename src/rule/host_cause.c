@@ -9,10 +9,10 @@ void check_host_cause(const struct rule *self, struct findings *out, enum bottle
 	struct finding *f;
 	double share;
 
-	if (!l->of || l->of->verdict.inner_ns <= 0)
+	if (!l->of || l->inner_ns <= 0)
 		return;
 	times = idle_by_name(l, wants);
-	share = (double)times.total_ns / (double)l->of->verdict.inner_ns;
+	share = (double)times.total_ns / (double)l->inner_ns;
 	if (times.n == 0 || share < min_share)
 		return;
 	f = finding_add(out, self, share >= l->a->limits.class_primary_share ? FINDING_CONFIRMED : FINDING_SUSPECTED);

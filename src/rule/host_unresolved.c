@@ -38,10 +38,10 @@ static void check(const struct rule *self, const struct analysis *a, struct find
 	const struct gap *longest;
 	double share;
 
-	if (!l->of || l->of->verdict.inner_ns <= 0)
+	if (!l->of || l->inner_ns <= 0)
 		return;
 	times = idle_by_name(l, is_unresolved);
-	share = (double)times.total_ns / (double)l->of->verdict.inner_ns;
+	share = (double)times.total_ns / (double)l->inner_ns;
 	if (times.n == 0 || share < a->limits.class_none_share)
 		return;
 	longest = times.of[0].gap;

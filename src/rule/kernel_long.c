@@ -73,6 +73,7 @@ static void check(const struct rule *self, const struct analysis *a, struct find
 	struct arena scratch = { 0 };
 	struct kernel_sum *sums;
 	struct finding *f;
+	int64_t on_path_ns;
 	double share;
 	str_id top;
 
@@ -81,7 +82,8 @@ static void check(const struct rule *self, const struct analysis *a, struct find
 		return;
 	sums = sum_kernels(l, &scratch, &top);
 	share = top == NULL_str ? 0 : (double)sums[top].ns / (double)l->wall_ns;
-	if (share >= a->limits.long_kernel_share) {
+	/* What is never on the path may take all of the device and still hold up nothing. */
+	if (share >= a->limits.long_kernel_share && (on_path_ns = path_ns(l, top)) > 0) {
 		const char *name = trace_text(a->trace, top);
 		const enum bottleneck class = l->of->verdict.class;
 
@@ -89,7 +91,7 @@ static void check(const struct rule *self, const struct analysis *a, struct find
 		f->class = class == BOTTLENECK_COMPUTE || class == BOTTLENECK_MEMORY || class == BOTTLENECK_LATENCY ?
 			   class : BOTTLENECK_KERNEL;
 		f->device = l->device;
-		f->time_ns = path_ns(l, top);
+		f->time_ns = on_path_ns;
 		f->coverage_of = f->coverage_have = l->n_kernels;
 		finding_test(f, "share", VALUE_SHARE, share, a->limits.long_kernel_share, true);
 		finding_value(f, "n", VALUE_COUNT, (double)sums[top].n);

@@ -174,7 +174,7 @@ static void check(const struct rule *self, const struct analysis *a, struct find
 			FINDING_CONFIRMED : FINDING_SUSPECTED);
 	f->class = BOTTLENECK_LAUNCH;
 	f->device = l->device;
-	f->time_ns = lookup_share_ns(l, SHARE_LAUNCH);
+	f->time_ns = l->ns[SHARE_LAUNCH];
 	f->coverage_of = l->n_kernels;
 	f->coverage_have = l->n_kernels - l->n_orphans;
 	finding_test(f, "share", VALUE_SHARE, share, a->limits.class_primary_share, share >= a->limits.class_primary_share);

@@ -129,6 +129,8 @@ void lookup_begin(struct lookup *out, const struct analysis *a, struct arena *ar
 		count_steps(&l);
 		find_medians(&l);
 		sum_exposed(&l);
+		l.inner_ns = l.of->verdict.inner_ns;
+		memcpy(l.ns, l.of->verdict.ns, sizeof(l.ns));
 	}
 	*out = l;
 }
@@ -188,14 +190,7 @@ int64_t lookup_exposed_ns(const struct lookup *l, int64_t start_ns, int64_t end_
 
 double lookup_share(const struct lookup *l, enum share share)
 {
-	return l->of ? l->of->verdict.share[share] : 0;
-}
-
-int64_t lookup_share_ns(const struct lookup *l, enum share share)
-{
-	const double ns = l->of ? l->of->verdict.share[share] * (double)l->of->verdict.inner_ns : 0;
-
-	return ns > 0 ? whole_ns(ns + 0.5) : 0;
+	return l->inner_ns > 0 ? (double)l->ns[share] / (double)l->inner_ns : 0;
 }
 
 const char *lookup_call_name(const struct lookup *l, const struct call *call)

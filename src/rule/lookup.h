@@ -16,6 +16,7 @@ struct lookup {
 	ref process;                       /* whose operations it runs; NULL_ref when not known */
 	struct interval window;
 	int64_t wall_ns;
+	int64_t inner_ns, ns[N_SHARES];    /* the inner time of the window, by share: each ns as the verdict charges it */
 	bool has_steps, is_perturbed;
 	double n_steps;                    /* used ones of the process; 1 without any */
 	uint32_t first_op, end_op;         /* range in ops of those that may touch the window; see lookup_op */
@@ -57,9 +58,8 @@ int64_t lookup_clip_ns(const struct lookup *l, int64_t start_ns, int64_t end_ns)
 /* How long a memory operation was what the device is accounted for, in the part of [start, end) in the window. */
 int64_t lookup_exposed_ns(const struct lookup *l, int64_t start_ns, int64_t end_ns);
 
-/* Share of the inner time, and the time that it stands for. */
+/* Part of the window's inner time; the verdict's is the median over the steps. */
 double lookup_share(const struct lookup *l, enum share share);
-int64_t lookup_share_ns(const struct lookup *l, enum share share);
 
 /* The function's name as the source writes it. */
 const char *lookup_call_name(const struct lookup *l, const struct call *call);

@@ -62,7 +62,7 @@ static void check(const struct rule *self, const struct analysis *a, struct find
 	times = idle_by_name(l, is_profiler);
 	f = finding_add(out, self, FINDING_CONFIRMED);
 	f->device = l->device;
-	f->time_ns = lookup_share_ns(l, SHARE_PROFILER);
+	f->time_ns = l->ns[SHARE_PROFILER];
 	f->coverage_of = f->coverage_have = 1;
 	finding_test(f, "share", VALUE_SHARE, of_idle, limit, of_idle >= limit);
 	finding_test(f, "of_thread", VALUE_SHARE, of_thread, limit, of_thread >= limit);

@@ -2,9 +2,9 @@
  * rule/sync_late.c - waits for what had already ended when they began: the
  * whole call is overhead. Time at stake is what of it the device was idle for.
  *
- * A wait right behind an asynchronous copy that itself had to wait (pageable
- * memory) belongs to that read: frameworks read a scalar so, and nobody can
- * delete the one without the other. It is not counted.
+ * A wait right behind a copy is the end of a read: of one to the host, or of
+ * one that itself had to wait (pageable memory). Frameworks read a scalar so,
+ * and the one cannot be deleted without the other. It is not counted.
  */
 #define _GNU_SOURCE /* strcasestr */
 
@@ -31,16 +31,18 @@ static int64_t idle_in_late_ns(const struct lookup *l)
 	return ns;
 }
 
-/* The call before it on its thread is a copy by an asynchronous function that waited. */
+/* The call before it on its thread is a copy to the host, or an asynchronous one that waited. */
 static bool ends_a_read(const struct lookup *l, uint32_t i)
 {
 	const struct timeline *tl = &l->a->tl;
 	const struct call *before = i > 0 ? &tl->calls[i - 1] : NULL;
 	const char *name;
 
-	if (!before || before->thread != tl->calls[i].thread || before->class != CALL_COPY || !(before->flags & CALL_BLOCKS))
+	if (!before || before->thread != tl->calls[i].thread)
 		return false;
-	name = lookup_call_name(l, before);
+	if (before->class == CALL_COPY_ASYNC)
+		return before->first_op != NULL_ref && tl->ops[before->first_op].class == OP_DTOH;
+	name = before->class == CALL_COPY ? lookup_call_name(l, before) : NULL;
 	return name && strcasestr(name, "async");
 }
 

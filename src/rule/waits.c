@@ -126,7 +126,7 @@ void tell_waits(struct finding *f, const struct lookup *l, const struct waits *w
 
 	f->class = BOTTLENECK_SYNC;
 	f->device = l->device;
-	f->time_ns = lookup_share_ns(l, SHARE_SYNC);
+	f->time_ns = l->ns[SHARE_SYNC];
 	f->coverage_of = w->n;
 	f->coverage_have = w->n - w->n_unresolved;
 	finding_test(f, "share", VALUE_SHARE, share, limits->class_primary_share, share >= limits->class_primary_share);
