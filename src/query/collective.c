@@ -67,15 +67,13 @@ double bus_factor(enum collective_family family, int32_t group_size)
 {
 	const double n = group_size;
 
-	if (family == FAMILY_BROADCAST || family == FAMILY_REDUCE)
-		return 1;
-	if (group_size < 1)
-		return NAN;
 	switch (family) {
-	case FAMILY_ALL_REDUCE: return 2 * (n - 1) / n;
+	case FAMILY_BROADCAST:
+	case FAMILY_REDUCE: return 1;
+	case FAMILY_ALL_REDUCE: return group_size < 1 ? NAN : 2 * (n - 1) / n;
 	case FAMILY_ALL_GATHER:
 	case FAMILY_REDUCE_SCATTER:
-	case FAMILY_ALL_TO_ALL: return (n - 1) / n;
+	case FAMILY_ALL_TO_ALL: return group_size < 1 ? NAN : (n - 1) / n;
 	default: return NAN;
 	}
 }

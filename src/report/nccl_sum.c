@@ -14,9 +14,11 @@
  *
  * as NCCL's own performance tests define them, with n the ranks of the group.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "query/collective.h"
 #include "query/stats.h"
 #include "report/kernel_name.h"
 #include "report/report.h"
@@ -44,53 +46,12 @@ static const struct sheet_column columns[N_COLUMNS] = {
 	[BEST]       = { "best_busbw", "Best BusBW", UNIT_RATE },
 };
 
-/* Bytes of an element, by torch's names of types and NCCL's. */
-static const struct { const char *name; int bytes; } types[] = {
-	{ "Byte", 1 }, { "Char", 1 }, { "Bool", 1 }, { "Float8", 1 }, { "Half", 2 }, { "BFloat16", 2 }, { "Short", 2 },
-	{ "Int", 4 }, { "Float", 4 }, { "Long", 8 }, { "Double", 8 }, { "ComplexFloat", 8 }, { "ComplexDouble", 16 },
-};
-
-/* What decides bus bandwidth, by the beginning of a name without underscores and case. */
-enum family { OTHER, ALL_REDUCE, SHARDED, SHARDED_BY_OUTPUT };
-
-static const struct { const char *name; enum family family; } families[] = {
-	{ "allreduce", ALL_REDUCE }, { "allgather", SHARDED_BY_OUTPUT }, { "reducescatter", SHARDED }, { "alltoall", SHARDED },
-};
-
 struct message {
 	const char *name, *dtype, *group;
 	int64_t bytes;  /* NULL_i64 when not known */
 	int32_t n_ranks, rank;
 	int64_t duration_ns;
 };
-
-static bool begins_as(const char *text, const char *word)
-{
-	for (; *word; text++) {
-		if (*text == '_')
-			continue;
-		if ((*text | 0x20) != *word)
-			return false;
-		word++;
-	}
-	return true;
-}
-
-static enum family family_of(const char *name)
-{
-	for (size_t i = 0; i < ARRAY_LEN(families); i++)
-		if (begins_as(name, families[i].name))
-			return families[i].family;
-	return OTHER;
-}
-
-static int64_t element_bytes(const char *dtype)
-{
-	for (size_t i = 0; dtype && i < ARRAY_LEN(types); i++)
-		if (strcmp(dtype, types[i].name) == 0)
-			return types[i].bytes;
-	return dtype && strncmp(dtype, "Float8", 6) == 0 ? 1 : NULL_i64;
-}
 
 /* ncclDevKernel_AllReduce_Sum_f32_RING_LL(...): AllReduce. NULL for what is no kernel of NCCL. */
 static const char *operation_of(struct arena *arena, const char *kernel)
@@ -110,8 +71,6 @@ static const char *operation_of(struct arena *arena, const char *kernel)
 
 static void fill(const struct trace *t, ref c, struct message *m)
 {
-	int64_t elements, size;
-
 	m->name = trace_text(t, t->collective.name[c]);
 	m->dtype = trace_text(t, t->collective.dtype[c]);
 	m->group = trace_text(t, t->collective.group_text[c]);
@@ -120,10 +79,7 @@ static void fill(const struct trace *t, ref c, struct message *m)
 	m->n_ranks = t->collective.group_size[c];
 	if (!m->name)
 		m->name = "unknown";
-	elements = family_of(m->name) == SHARDED_BY_OUTPUT ? t->collective.n_out[c] : t->collective.n_in[c];
-	size = element_bytes(m->dtype);
-	if (elements == NULL_i64 || elements < 0 || size == NULL_i64 || __builtin_mul_overflow(elements, size, &m->bytes))
-		m->bytes = NULL_i64;
+	m->bytes = collective_bytes(t, c);
 }
 
 static bool find_message(struct arena *arena, const struct trace *t, size_t kernel, struct message *m)
@@ -172,16 +128,12 @@ static int by_message(const void *a, const void *b)
 	return same_message(a, b);
 }
 
-static double bus_factor(const struct message *m)
+/* 1 for what has no factor. */
+static double factor_of(const struct message *m)
 {
-	const double n = m->n_ranks;
+	const double factor = bus_factor(collective_family_of(m->name), m->n_ranks);
 
-	switch (family_of(m->name)) {
-	case ALL_REDUCE: return 2 * (n - 1) / n;
-	case SHARDED:
-	case SHARDED_BY_OUTPUT: return (n - 1) / n;
-	default: return 1;
-	}
+	return isnan(factor) ? 1 : factor;
 }
 
 static void print(struct sheet *out, const struct message *m, size_t n)
@@ -210,9 +162,9 @@ static void print(struct sheet *out, const struct message *m, size_t n)
 	row[ALGORITHM] = cell_double((double)m->bytes / s.median * 1e9);
 	if (m->n_ranks == NULL_i32 || m->n_ranks < 1)
 		return;
-	row[BUS] = cell_double((double)m->bytes / s.median * 1e9 * bus_factor(m));
+	row[BUS] = cell_double((double)m->bytes / s.median * 1e9 * factor_of(m));
 	if (s.min > 0)
-		row[BEST] = cell_double((double)m->bytes / (double)s.min * 1e9 * bus_factor(m));
+		row[BEST] = cell_double((double)m->bytes / (double)s.min * 1e9 * factor_of(m));
 }
 
 static void run(const struct trace *trace, const struct report *self, const struct report_args *args, struct sheet *out)
