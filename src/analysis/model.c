@@ -45,6 +45,15 @@ static void find_end(struct building *b)
 		b->end_ns = b->window.end_ns;
 }
 
+/* The last end on the window's clock: that of the window but for the clocks of ranks. */
+static void find_observed(struct building *b)
+{
+	b->out->observed_ns = 0;
+	for (size_t v = 0; v < b->out->graph.n; v++)
+		if (b->observed_end_ns[v] > b->out->observed_ns)
+			b->out->observed_ns = b->observed_end_ns[v];
+}
+
 /* What its edges do not explain of each task's start. */
 static void find_residuals(struct building *b)
 {
@@ -84,7 +93,7 @@ bool model_build(struct model *out, const struct timeline *tl, struct interval w
 	bool done;
 
 	b.window = interval_clip(window, (struct interval){ tl->first_ns, tl->last_ns });
-	*out = (struct model){ .window = b.window, .observed_ns = interval_ns(b.window), .is_acyclic = true };
+	*out = (struct model){ .window = b.window, .is_acyclic = true };
 	if (find_shifts(&b, ranks))
 		out->ranks = ranks;
 	else
@@ -93,6 +102,7 @@ bool model_build(struct model *out, const struct timeline *tl, struct interval w
 	find_end(&b);
 	done = model_add_nodes(&b, err) && model_add_edges(&b, err);
 	if (done) {
+		find_observed(&b);
 		model_set_lambdas(&b);
 		find_residuals(&b);
 		done = graph_forward(&out->graph, NULL, NULL, &out->times, arena, err);

@@ -47,7 +47,7 @@ struct model {
 	int64_t lambda_ns[N_EDGE_KINDS];  /* median over the edges of a kind of what the model takes; NULL_i64 without any */
 	uint64_t n_edges[N_EDGE_KINDS], n_violations;
 	int64_t largest_violation_ns;
-	int64_t observed_ns, replay_ns; /* the window; the model's finish */
+	int64_t observed_ns, replay_ns; /* the last end of a task, the window's; the model's finish */
 	double replay_error;            /* abs(replay - observed) / observed */
 	int64_t unexplained_ns;         /* positive residuals on the model's path */
 	bool is_acyclic;
