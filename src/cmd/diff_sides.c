@@ -111,20 +111,30 @@ static size_t group(struct part *parts, size_t n)
 	return n_groups;
 }
 
+static int by_rank(const void *pa, const void *pb)
+{
+	const struct part *a = *(const struct part *const *)pa, *b = *(const struct part *const *)pb;
+
+	return (a->rank > b->rank) - (a->rank < b->rank);
+}
+
 /* A run of one file is measured already; of several, again as one trace. */
-static bool measure_group(struct run *out, struct part *parts, size_t n, size_t group, const struct measure_args *args,
+static bool measure_group(struct run *out, const struct part *parts, size_t n, size_t group, const struct measure_args *args,
 			  const struct call *call)
 {
+	const struct part **ranks = arena_array(call->arena, const struct part *, n);
 	const char **paths = arena_array(call->arena, const char *, n);
 	const char *name = "";
 	size_t n_paths = 0;
 
-	for (size_t i = 0; i < n; i++) {
-		if (parts[i].group != group)
-			continue;
-		*out = parts[i].run;
-		paths[n_paths++] = parts[i].path;
-		name = arena_print(call->arena, "%s%s%s", name, *name ? " + " : "", parts[i].path);
+	for (size_t i = 0; i < n; i++)
+		if (parts[i].group == group)
+			ranks[n_paths++] = &parts[i];
+	qsort(ranks, n_paths, sizeof(*ranks), by_rank);
+	*out = ranks[0]->run;
+	for (size_t i = 0; i < n_paths; i++) {
+		paths[i] = ranks[i]->path;
+		name = arena_print(call->arena, "%s%s%s", name, *name ? " + " : "", paths[i]);
 	}
 	if (n_paths > 1 && !measure(out, NULL, paths, n_paths, args, call))
 		return false;

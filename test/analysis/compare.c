@@ -354,7 +354,9 @@ TEST(compare, accounts_for_every_ns_of_the_difference)
 	EXPECT_EQ_INT(after_ns, 130);
 	EXPECT_EQ_INT(c.account[c.n_account - 1].before_ns, 100);
 	EXPECT_EQ_INT(c.account[c.n_account - 1].after_ns, 130);
-	EXPECT(strstr(account_text(&c), "compute 50->90, exposed copies 20->20") == account_text(&c));
+	/* Edges are 0..20 and 190..200 of old, halved; 2.5 and 7.5 of the gap between are rounded to 10. */
+	EXPECT_EQ_TEXT(account_text(&c), "compute 50->90, exposed copies 20->20, idle.edge 15->10, idle.launch.api 3->3, "
+					 "idle.launch.device 7->7, idle.host.submission 5->0, total 100->130");
 }
 
 /* 10 / 3, 11 / 3 and 12 / 3 are 3.33, 3.67 and 4; together they are 11. */

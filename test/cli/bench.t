@@ -1,0 +1,99 @@
+# fathom bench: runs without any profiler. Times differ, so that what surrounds them is looked at.
+$ fathom bench
+fathom: bench: no program given
+? 2
+$ fathom bench -n 3 -- true | grep -v '[0-9][0-9]'
+A: true
+Not counted: 1 run a side to warm up, 0 that failed
+...
+$ fathom bench -n 3 -w 0 --format csv -- true | cut -d, -f1-4
+Side,Measure,Unit,Runs
+A,wall,ms,3
+A,user CPU,ms,3
+A,system CPU,ms,3
+A,max RSS,MB,3
+
+# A number of the program's own is what is compared: the group of the last match.
+$ fathom bench -n 5 -w 0 -m 'ms ([0-9.]+)' --format csv -- sh -c 'echo ms 9; echo ms 2.5' | grep metric
+A,metric,,5,2.500,2.500,2.500,2.500,2.500,2.500,2.500
+$ fathom bench -n 5 -w 0 -m 'ms ([0-9.]+)' --vs 'echo ms 3' -- sh -c 'echo ms 2.5' | tail -n 3
+B / A = 1.2000, 95 % interval 1.2000 to 1.2000 (percentiles; 10000 draws, seed 20190131)
+Ratio of means by Fieller: 1.2000 to 1.2000
+Verdict: regressed (gate 2 %)
+$ fathom bench -n 5 -w 0 -m 'ms ([0-9.]+)' --vs 'echo ms 3' -- sh -c 'echo ms 2.5' > /dev/null
+? 3
+$ fathom bench -n 5 -w 0 -m 'ms ([0-9.]+)' --vs 'echo ms 2' -- sh -c 'echo ms 2.5' | tail -n 1
+Verdict: improved (gate 2 %)
+$ fathom bench -n 5 -w 0 -m 'ms ([0-9.]+)' --higher-is-better --vs 'echo ms 2' -- sh -c 'echo ms 2.5' | tail -n 1
+Verdict: regressed (gate 2 %)
+$ fathom bench -n 5 -w 0 -m 'ms ([0-9.]+)' --gate 25% --vs 'echo ms 3' -- sh -c 'echo ms 2.5' | tail -n 1
+Verdict: unchanged (gate 25 %)
+
+# One run tells nothing about runs.
+$ fathom bench -n 1 -w 0 -m 'ms ([0-9.]+)' --vs 'echo ms 3' -- sh -c 'echo ms 2.5' > /dev/null
+? 4
+
+# A run that fails is told, and not counted.
+$ fathom bench -n 2 -w 0 --format csv -- sh -c 'echo no such device; exit 7'
+fathom: note: bench: run 1 (A): ended with status 7, not counted: no such device
+fathom: note: bench: run 2 (A): ended with status 7, not counted: no such device
+fathom: bench: 2 of 2 runs failed
+? 1
+$ fathom bench -n 9 -w 0 -- sh -c 'kill -9 $$' 2>&1 | grep -c 'ended by signal 9'
+3
+$ fathom bench -n 2 -w 0 -m 'ms ([0-9.]+)' -- echo none 2>&1 | grep -c 'matches no number in its output'
+2
+$ fathom bench -n 2 -- ./no-such-program
+fathom: bench: ./no-such-program: No such file or directory
+? 1
+
+# Runs are kept, and two files are compared.
+$ fathom bench -n 6 -w 0 -m 'ms ([0-9.]+)' -o a.json -- sh -c 'echo ms 2.5' > /dev/null
+$ fathom bench -n 6 -w 0 -m 'ms ([0-9.]+)' -o b.json -- sh -c 'echo ms 2.5' > /dev/null
+$ fathom bench -n 6 -w 0 -m 'ms ([0-9.]+)' -o c.json -- sh -c 'echo ms 5' > /dev/null
+$ fathom bench -n 2 -o a.json -- true
+fathom: bench: a.json: exists (-f replaces it)
+? 2
+$ python3 -c 'import json; d = json.load(open("a.json")); print(d["format"], d["version"], len(d["runs"]), d["runs"][5]["metric"], d["summary"][0]["median"])'
+fathom bench 1 6 2.5 2.5
+$ fathom diff a.json b.json | grep Verdict
+Verdict: unchanged (gate 2 %)
+$ fathom diff a.json c.json | grep 'Verdict\|DIFFERS'
+Verdict: not comparable: conditions differ: command (--changed command if that was meant) (gate 2 %)
+  DIFFERS command: sh -c echo ms 2.5 | sh -c echo ms 5
+$ fathom diff --changed command a.json c.json | grep 'Verdict\|changed'
+Verdict: regressed (gate 2 %)
+  changed command: sh -c echo ms 2.5 | sh -c echo ms 5
+$ fathom diff --changed command a.json c.json > /dev/null
+? 3
+$ fathom diff a.json test/data/torch/launch_bound.json.gz > /dev/null
+? 5
+$ fathom diff a.json,test/data/torch/launch_bound.json.gz b.json
+fathom: diff: test/data/torch/launch_bound.json.gz: no file of fathom bench, as another of this side is
+? 1
+$ echo '{"format": "fathom bench", "version": 7}' > d.json; fathom diff a.json d.json
+fathom: diff: d.json: version 7 of fathom bench, expected 1
+? 1
+$ echo '{"format": "fathom bench", "version": 1, "sides": [], "runs": [{}]}' > d.json; fathom diff a.json d.json
+fathom: diff: d.json: run 1: no side or no wall_ns
+? 1
+
+# Used wrongly.
+$ fathom bench -m 'ms [0-9]+' -- true
+fathom: bench: --metric: ms [0-9]+ has no group (...) around the number
+? 2
+$ fathom bench -m '(' -- true
+fathom: bench: --metric: byte 1: missing closing parenthesis
+? 2
+$ fathom bench --vs true --perturbation -- true
+fathom: bench: --vs and --perturbation: one of them, so that one thing is compared
+? 2
+$ fathom bench --gate 3x -- true
+fathom: bench: --gate: 3x: expected a share such as 3%
+? 2
+$ fathom bench -n 0 -- true
+fathom: bench: --runs: expected 1 to 100000
+? 2
+$ fathom bench --format xml -- true
+fathom: bench: --format: xml: expected text, json, csv or markdown
+? 2
