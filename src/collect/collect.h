@@ -140,12 +140,26 @@ void clock_record(struct writer *w);
 bool cupti_begin(void);
 void cupti_record(bool on); /* open or close the window of activities */
 void cupti_flush(bool forced);
+void cupti_yield(void); /* end with CUPTI in this process */
 
 /* Tell once of each function that it failed, and what follows. */
 void cupti_complain(const char *function, CUptiResult_ result, const char *so);
 void activity_requested(uint8_t **buffer, size_t *bytes, size_t *n_records);
 void activity_forked(void);
 void activity_completed(void *context, uint32_t stream, uint8_t *buffer, size_t bytes, size_t valid);
+
+/* ---- waits.c ---- */
+
+/* The first four are CUPTI's types of synchronization. */
+enum wait_kind { WAIT_EVENT = 1, WAIT_STREAM_WAIT, WAIT_STREAM, WAIT_CONTEXT, WAIT_RECORD };
+
+enum { WAIT_PER_THREAD = 128 };
+
+/* Number of a function that waits or records an event, for wait_write; 0 for all others. */
+uint8_t wait_number(const char *name);
+
+/* Write what a call waited for or recorded; it has just returned. */
+void wait_write(struct writer *w, uint8_t number, const struct cupti_callback *call, uint64_t start_ns);
 
 /* ---- window.c ---- */
 
@@ -161,6 +175,9 @@ void window_forked(void);
 
 /* CUPTI may be called from now on: also by the window that is open, if one is. */
 void window_begin_cupti(void);
+
+/* Leave CUPTI to another profiler of the program; the text says to whom and what follows. */
+void window_yield(const char *text);
 
 /* ---- nvtx.c ---- */
 

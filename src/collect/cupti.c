@@ -31,7 +31,7 @@ static const char *const wanted[] = {
 	"cuDevicePrimaryCtx", "!cuDevicePrimaryCtxGetState", "cuProfiler", "cuStreamBeginCapture", "cuStreamEndCapture", "cuIpc",
 };
 
-static uint8_t is_wanted[3][MOST_CBIDS], is_launch[3][MOST_CBIDS], is_graph_launch[3][MOST_CBIDS];
+static uint8_t is_wanted[3][MOST_CBIDS], is_launch[3][MOST_CBIDS], is_graph_launch[3][MOST_CBIDS], waits[3][MOST_CBIDS];
 static uint16_t profiler_start[3], profiler_stop[3];
 
 static bool begins(const char *text, const char *with)
@@ -124,6 +124,8 @@ static void on_call(enum cupti_domain domain, uint32_t cbid, const struct cupti_
 				const uint64_t before = is_sampled ? now_ns() : 0;
 
 				write_call(w, domain, cbid, call, start_ns);
+				if (waits[domain][cbid] && !(collector.kinds & SPOOL_CUDA_EVENTS))
+					wait_write(w, waits[domain][cbid], call, start_ns);
 				count(&collector.head->cost_calls[SPOOL_COST_API], 1);
 				if (is_sampled) {
 					count(&collector.head->cost_sampled[SPOOL_COST_API], 1);
@@ -315,6 +317,7 @@ static void name_calls(enum cupti_domain domain)
 		is_launch[domain][id] = begins(name, "cudaLaunchKernel") || begins(name, "cudaLaunchCooperativeKernel") ||
 					begins(name, "cuLaunch") ? !strstr(name, "HostFunc") : 0;
 		is_graph_launch[domain][id] = begins(name, "cudaGraphLaunch") || begins(name, "cuGraphLaunch");
+		waits[domain][id] = wait_number(name);
 		text = text_id(w, name, strlen(name));
 		r = record_begin_kept(w, sizeof(*r));
 		if (!r)
@@ -364,6 +367,7 @@ static bool subscribe(char *reason, size_t n)
 }
 
 static const char not_enabled[] = "a kind of activities is not recorded";
+static const uint32_t once[] = { CUPTI_DEVICE, CUPTI_CONTEXT, CUPTI_STREAM };
 
 /* What some kinds want to be told before they are enabled. */
 static void configure_kinds(void)
@@ -414,26 +418,23 @@ bool cupti_begin(void)
 	configure_kinds();
 	atomic_store(&head->cupti_status, SPOOL_CUPTI_READY);
 	/* Devices, contexts and streams are told once, when they are made: also outside of a window. */
-	TRY(ActivityEnable, (CUPTI_DEVICE), not_enabled);
-	TRY(ActivityEnable, (CUPTI_CONTEXT), not_enabled);
-	TRY(ActivityEnable, (CUPTI_STREAM), not_enabled);
+	for (size_t i = 0; i < sizeof(once) / sizeof(once[0]); i++)
+		TRY(ActivityEnable, (once[i]), not_enabled);
 	collector_end_at_exit();
 	window_begin_cupti();
 	return true;
 }
 
-void cupti_record(bool on)
+static void switch_kinds(bool on)
 {
 	static const struct { uint32_t kind, bit; } kinds[] = {
 		{ CUPTI_CONCURRENT_KERNEL, SPOOL_CUDA }, { CUPTI_MEMCPY, SPOOL_CUDA }, { CUPTI_MEMCPY2, SPOOL_CUDA },
-		{ CUPTI_MEMSET, SPOOL_CUDA }, { CUPTI_SYNCHRONIZATION, SPOOL_CUDA }, { CUPTI_OVERHEAD, SPOOL_CUDA },
-		{ CUPTI_CUDA_EVENT, SPOOL_CUDA_EVENTS }, { CUPTI_MEMORY2, SPOOL_MEMORY }, { CUPTI_MEMORY_POOL, SPOOL_MEMORY },
+		{ CUPTI_MEMSET, SPOOL_CUDA }, { CUPTI_OVERHEAD, SPOOL_CUDA },
+		{ CUPTI_SYNCHRONIZATION, SPOOL_CUDA_EVENTS }, { CUPTI_CUDA_EVENT, SPOOL_CUDA_EVENTS }, { CUPTI_MEMORY2, SPOOL_MEMORY }, { CUPTI_MEMORY_POOL, SPOOL_MEMORY },
 		{ CUPTI_UNIFIED_MEMORY, SPOOL_UNIFIED_MEMORY }, { CUPTI_GRAPH_TRACE, SPOOL_GRAPH_WHOLE },
 		{ CUPTI_ENVIRONMENT, SPOOL_ENVIRONMENT },
 	};
 
-	if (!collector.has_cupti)
-		return;
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		if (collector.kinds & kinds[i].bit) {
 			if (on)
@@ -446,6 +447,13 @@ void cupti_record(bool on)
 		for (uint32_t id = 1; id < MOST_CBIDS; id++)
 			if (is_wanted[domain][id] && !(domain == CUPTI_DRIVER && (id == profiler_start[domain] || id == profiler_stop[domain])))
 				TRY(EnableCallback, (on, collector.subscriber, domain, id), "calls or graphs are not recorded");
+}
+
+void cupti_record(bool on)
+{
+	if (!collector.has_cupti)
+		return;
+	switch_kinds(on);
 	if (!on)
 		cupti_flush(false); /* what still runs is handed out when it has ended */
 }
@@ -454,4 +462,13 @@ void cupti_flush(bool forced)
 {
 	if (collector.has_cupti)
 		TRY(ActivityFlushAll, (forced), "the last records of devices may be missing");
+}
+
+void cupti_yield(void)
+{
+	TRY(ActivityFlushAll, (1), "the last records of devices may be missing");
+	switch_kinds(false);
+	for (size_t i = 0; i < sizeof(once) / sizeof(once[0]); i++)
+		TRY(ActivityDisable, (once[i]), "another profiler is told of it too");
+	TRY(Unsubscribe, (collector.subscriber), "no other profiler can subscribe");
 }

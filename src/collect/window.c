@@ -8,6 +8,7 @@
  */
 #define _GNU_SOURCE
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "collect/collect.h"
@@ -60,6 +61,17 @@ void window_begin_cupti(void)
 	atomic_store(&collector.has_cupti, true);
 	if (atomic_load(&collector.is_recording))
 		cupti_record(true);
+	pthread_mutex_unlock(&lock);
+}
+
+void window_yield(const char *text)
+{
+	pthread_mutex_lock(&lock);
+	if (atomic_exchange(&collector.has_cupti, false)) {
+		cupti_yield();
+		snprintf(collector.head->reason, sizeof(collector.head->reason), "%s", text);
+		atomic_store(&collector.head->cupti_status, SPOOL_CUPTI_BUSY);
+	}
 	pthread_mutex_unlock(&lock);
 }
 

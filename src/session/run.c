@@ -89,7 +89,8 @@ static void prepare(const struct session *s, const struct session_options *o)
 	setenv("CUDA_INJECTION64_PATH", o->collector, 1);
 	setenv("NVTX_INJECTION64_PATH", o->collector, 1);
 	setenv("FATHOM_SPOOL", s->folder, 1);
-	if (s->control->kinds & SPOOL_OWN_CUPTI) {
+	/* For the case that the program has a profiler of its own: collect/own.c. */
+	if (s->control->kinds & SPOOL_CUDA) {
 		const char *preload = getenv("LD_PRELOAD");
 		char both[4096];
 

@@ -216,6 +216,46 @@ TEST(collect, records_copies_sets_events_and_memory)
 	EXPECT_EQ_INT(capture_count(&c, SPOOL_STREAM), 1);
 }
 
+/* The event is recorded on the null stream, a stream waits for it, the host waits for it, and then for all. */
+TEST(collect, tells_what_waits_for_what_by_the_calls)
+{
+	static const uint32_t types[] = { 2, 1, 4 };
+	const struct spool_event *event;
+	struct seen *all;
+	struct capture c;
+
+	capture_begin(&c);
+	capture_run(&c, "init launch:5 event sync");
+	all = capture_records(&c.processes[0], SPOOL_EVENT, NULL);
+	EXPECT(all[0].record && !all[1].record);
+	event = all[0].record;
+	EXPECT_EQ_INT(event->stream, 7);
+	EXPECT_EQ_INT(event->device_ns, 0);
+	all = capture_records(&c.processes[0], SPOOL_SYNC, NULL);
+	for (size_t i = 0; i < 3; i++) {
+		const struct spool_sync *sync = all[i].record;
+
+		EXPECT(sync && sync->end_ns >= sync->start_ns && sync->correlation != event->correlation);
+		EXPECT_EQ_INT(sync->type, types[i]);
+		EXPECT_EQ_INT(sync->event, i < 2 ? event->event : UINT32_MAX);
+		EXPECT_EQ_INT(sync->stream, i == 0 ? 7 : UINT32_MAX);
+	}
+	EXPECT(!all[3].record);
+}
+
+TEST(collect, takes_the_waits_of_cupti_where_events_are_traced)
+{
+	struct seen *all;
+	struct capture c;
+
+	capture_begin(&c);
+	c.control.kinds |= SPOOL_CUDA_EVENTS;
+	capture_run(&c, "init launch:5 event sync");
+	all = capture_records(&c.processes[0], SPOOL_SYNC, NULL);
+	EXPECT(all[2].record && !all[3].record);
+	EXPECT_EQ_INT(((const struct spool_sync *)all[1].record)->event, 1);
+}
+
 TEST(collect, has_a_drivers_call_only_where_no_runtime_call_is)
 {
 	struct capture c;

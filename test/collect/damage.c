@@ -196,6 +196,24 @@ TEST(collect_damage, leaves_the_buffers_to_a_profiler_of_the_program)
 	EXPECT(capture_count(&c, SPOOL_KERNEL) <= 73);
 }
 
+TEST(collect_damage, yields_cupti_to_a_profiler_of_the_program)
+{
+	struct capture c;
+	char preload[700];
+
+	capture_begin(&c);
+	snprintf(preload, sizeof(preload), "LD_PRELOAD=%s", capture_built("src/collect/libfathom-collect.so"));
+	c.variables[0] = preload;
+	capture_run(&c, "init push:a launch:23 sync profiler launch:50 sync pop print:done");
+	EXPECT_EQ_TEXT(c.output, "done\n");
+	EXPECT(c.processes[0].head->n_other_tool > 0);
+	EXPECT_EQ_INT(c.processes[0].head->cupti_status, SPOOL_CUPTI_BUSY);
+	EXPECT(strstr(c.processes[0].head->reason, "took CUPTI"));
+	EXPECT_EQ_INT(c.processes[0].head->n_launches, 23);
+	EXPECT_EQ_INT(capture_count(&c, SPOOL_KERNEL), 23);
+	EXPECT_EQ_INT(capture_count(&c, SPOOL_NVTX_POP), 1);
+}
+
 TEST(collect_damage, keeps_the_buffers_from_a_profiler_of_the_program_when_asked)
 {
 	struct capture c;
@@ -207,7 +225,7 @@ TEST(collect_damage, keeps_the_buffers_from_a_profiler_of_the_program_when_asked
 	c.variables[0] = preload;
 	capture_run(&c, "init launch:23 sync profiler launch:50 sync print:done");
 	EXPECT_EQ_TEXT(c.output, "done\n");
-	EXPECT_EQ_INT(c.processes[0].head->n_other_tool, 1);
+	EXPECT_EQ_INT(c.processes[0].head->n_other_tool, 2);
 	EXPECT_EQ_INT(capture_count(&c, SPOOL_KERNEL), 73);
 }
 

@@ -263,11 +263,16 @@ static void own_complete(void *context, uint32_t stream, uint8_t *buffer, size_t
 static void profile_itself(const char *path)
 {
 	void *cupti = dlopen(path ? path : getenv("APP_CUPTI"), RTLD_NOW | RTLD_LOCAL);
-	uint32_t (*f)(void *, void *) = NULL;
+	uint32_t (*subscribe)(void *, void *, void *) = NULL, (*f)(void *, void *) = NULL;
+	static void *subscriber;
 
-	*(void **)&f = dlsym(RTLD_DEFAULT, "cuptiActivityRegisterCallbacks"); /* as a library that links CUPTI finds it */
+	/* As a library that links CUPTI finds them. */
+	*(void **)&subscribe = dlsym(RTLD_DEFAULT, "cuptiSubscribe");
+	*(void **)&f = dlsym(RTLD_DEFAULT, "cuptiActivityRegisterCallbacks");
 	if (cupti && !f)
 		*(void **)&f = dlsym(cupti, "cuptiActivityRegisterCallbacks");
+	if (subscribe)
+		subscribe(&subscriber, (void *)own_request, NULL);
 	if (f)
 		f((void *)own_request, (void *)own_complete);
 }

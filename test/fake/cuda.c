@@ -408,6 +408,7 @@ int cudaStreamSynchronize(struct fake_stream *stream)
 	if (!stream)
 		stream = &null_stream;
 	start = fake_now();
+	call.params = &stream;
 	wait_for(&stream->n_done, submitted_of(&stream->n_submitted));
 	tell_sync(3, stream->id, UINT32_MAX, call.correlation, start);
 	return leave(&call, 0);
@@ -435,6 +436,7 @@ int cudaEventRecord(struct fake_event **event, struct fake_stream *stream)
 		(*event)->id = atomic_fetch_add(&next_event, 1);
 	(*event)->stream = stream ? stream : &null_stream;
 	(*event)->at = submitted_of(&(*event)->stream->n_submitted);
+	call.params = (void *[]){ *event, stream };
 	return leave(&call, 0);
 }
 
@@ -444,6 +446,7 @@ int cudaEventSynchronize(struct fake_event *event)
 
 	BEGIN(cudaEventSynchronize_v3020, "cudaEventSynchronize", NULL);
 	start = fake_now();
+	call.params = &event;
 	wait_for(&event->stream->n_done, event->at);
 	tell_sync(1, event->stream->id, event->id, call.correlation, start);
 	return leave(&call, 0);
@@ -453,6 +456,7 @@ int cudaEventSynchronize(struct fake_event *event)
 int cudaStreamWaitEvent(struct fake_stream *stream, struct fake_event *event)
 {
 	BEGIN(cudaStreamWaitEvent_v3020, "cudaStreamWaitEvent", NULL);
+	call.params = (void *[]){ stream, event };
 	tell_sync(2, stream ? stream->id : FAKE_NULL_STREAM, event->id, call.correlation, fake_now());
 	return leave(&call, 0);
 }

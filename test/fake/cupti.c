@@ -455,6 +455,7 @@ static void on_call(struct fake_call *call, uint32_t site)
 	struct cupti_callback c = {
 		.site = site, .function = call->name, .symbol = call->symbol, .context_uid = FAKE_CONTEXT,
 		.correlation_data = &call->data, .correlation = call->correlation, .result = site ? &call->result : NULL,
+		.params = call->params,
 	};
 
 	if (subscriber && atomic_load(&enabled_calls[call->domain][call->id]))

@@ -41,6 +41,7 @@ struct fake_call {
 	const char *name, *symbol;
 	uint32_t correlation;
 	int32_t result;
+	const void *params;
 	uint64_t data; /* of the subscriber: not zeroed, as in real life */
 };
 

@@ -41,6 +41,7 @@ def load(path):
         "launches": collections.Counter(
             n.split("_v")[0] for (n,) in rows(db, "select value from CUPTI_ACTIVITY_KIND_RUNTIME r join StringIds s"
                                                   " on r.nameId = s.id") if n.startswith(LAUNCHES)),
+        "syncs": collections.Counter(rows(db, "select syncType from CUPTI_ACTIVITY_KIND_SYNCHRONIZATION")),
         "ranges": collections.Counter(r[0] for r in ranges),
         "linked": rows(db, "select count(*) from CUPTI_ACTIVITY_KIND_KERNEL k where exists (select 1 from"
                            " CUPTI_ACTIVITY_KIND_RUNTIME r where r.correlationId = k.correlationId and"
@@ -54,15 +55,15 @@ def both(a, b):
 
 def main():
     name, ours, theirs = sys.argv[1], load(sys.argv[2]), load(sys.argv[3])
-    cells = [both(sum(ours[k].values()), sum(theirs[k].values())) for k in ("kernels", "copies", "sets", "launches", "ranges")]
+    cells = [both(sum(ours[k].values()), sum(theirs[k].values())) for k in ("kernels", "copies", "sets", "launches", "ranges", "syncs")]
     cells += [both(ours[k], theirs[k]) for k in ("streams", "graph", "nodes")]
     ratios = [statistics.median(ours["times"][k]) / statistics.median(theirs["times"][k])
               for k in ours["times"] if k in theirs["times"] and statistics.median(theirs["times"][k]) > 0]
     ratio = f"{statistics.median(ratios):.3f}" if ratios else "-"
     print(f"{name:22} kernels {cells[0]:>15} copies {cells[1]:>9} sets {cells[2]:>11} launches {cells[3]:>15} ranges"
-          f" {cells[4]:>9} streams {cells[5]:>6} in graphs {cells[6]:>11} nodes {cells[7]:>9} time {ratio}"
+          f" {cells[4]:>9} waits {cells[5]:>9} streams {cells[6]:>6} in graphs {cells[7]:>11} nodes {cells[8]:>9} time {ratio}"
           f" linked {ours['linked'][0][0] if ours['linked'] else 0}")
-    for what in ("kernels", "copies", "sets", "launches", "ranges"):
+    for what in ("kernels", "copies", "sets", "launches", "ranges", "syncs"):
         missing, extra = theirs[what] - ours[what], ours[what] - theirs[what]
         for label, some in (("only nsys", missing), ("only fathom", extra)):
             for key, n in sorted(some.items(), key=lambda i: -i[1])[:4]:

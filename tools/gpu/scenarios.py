@@ -101,5 +101,6 @@ for name, options, program, kernels, processes in LIST:
         words.append(f"{n_unnamed} UNNAMED")
     notes = [line.replace("fathom: note: ", "")[:160] for line in done.stderr.splitlines() if line.startswith("fathom:")]
     print(f"{name:10} kernels {n:8} launches {n_launches:8} processes {n_processes} status {done.returncode:3} {took:5.1f} s  {'; '.join(words) or 'ok'}")
+    notes += [line for line in done.stdout.splitlines() if "saw" in line]
     for line in notes[:4]:
         print(f"           {line}")

@@ -141,9 +141,9 @@ static void tell_cupti(struct target *t)
 		spool_fact(t, "collector", "CUPTI library", "%s", t->head.cupti_path);
 	if (t->head.cupti_version)
 		spool_fact(t, "collector", "CUPTI version", "%u", t->head.cupti_version);
-	if (now == SPOOL_CUPTI_READY)
+	if (now == SPOOL_CUPTI_READY || t->head.n_other_tool)
 		lose_missing_kernels(t);
-	else if (now != SPOOL_CUPTI_ABSENT)
+	if (now != SPOOL_CUPTI_READY && now != SPOOL_CUPTI_ABSENT)
 		builder_lose(t->b, "not_recorded", t->place, 1, t->head.reason[0] ? t->head.reason :
 			     now < ARRAY_LEN(why) ? why[now] : "CUPTI was not ready");
 }
@@ -225,7 +225,7 @@ static void keep_times(struct target *t)
 void spool_keep_head(struct target *t)
 {
 	t->r->has_process = true;
-	t->r->has_ready |= t->head.cupti_status == SPOOL_CUPTI_READY;
+	t->r->has_ready |= t->head.cupti_status == SPOOL_CUPTI_READY || t->head.n_other_tool > 0;
 	keep_times(t);
 	tell_command(t);
 	if (t->head.executable[0])
