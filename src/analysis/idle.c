@@ -226,23 +226,15 @@ static void split_launch(struct gaps *g, struct host *h, const struct op *after,
 	piece_add_host(&g->w, h, r, end_ns, what);
 }
 
+/* What ends behind the gap's start and released the operation ran elsewhere: this device is idle. */
 static void split_dependency(struct gaps *g, const struct op *after, int64_t start_ns, int64_t end_ns)
 {
 	const struct timeline *tl = g->w.tl;
-	const struct timeline_device *d = &tl->devices[g->device];
 	struct what what = { NULL_ref, 0, IDLE_DEP_UNRESOLVED, false, false };
 
-	if (after->releaser != NULL_ref) {
-		const struct op *releaser = &tl->ops[after->releaser];
-
-		what.row = releaser->row;
-		what.table = (uint8_t)op_table(releaser);
-		if (after->releaser < d->first_op || after->releaser >= d->first_op + d->n_ops ||
-		    after->release == RELEASE_REMOTE)
-			what.class = IDLE_DEP_REMOTE;
-		else if (after->release == RELEASE_EVENT)
-			what.class = IDLE_DEP_EVENT;
-	}
+	if (after->releaser != NULL_ref)
+		what = (struct what){ tl->ops[after->releaser].row, (uint8_t)op_table(&tl->ops[after->releaser]),
+				      IDLE_DEP_REMOTE, false, false };
 	piece_add(&g->w, start_ns, end_ns, what);
 }
 

@@ -188,6 +188,15 @@ TEST(analysis_idle, waits_for_another_device)
 	EXPECT_EQ_INT(e->idle.gaps[1].trigger, TRIGGER_DEPENDENCY);
 }
 
+/* An external semaphore: from 60 on b was asked for, and nobody knows when it could begin. */
+TEST(analysis_idle, waits_for_what_the_trace_does_not_name)
+{
+	EXPECT_EQ_TEXT(gaps_of("kernel a launch=0..5                                     10..50\n"
+			       "api cuStreamWaitValue32 correlation=3                    20..30\n"
+			       "kernel b launch=40..60                                   90..99\n"),
+		       "50..90 dependency: launch.api 10, dep.unresolved 30\n");
+}
+
 /* No device drains it, since an operation was queued: each gap of a queue is latency, whoever waits for its end. */
 TEST(analysis_idle, of_a_full_queue_is_not_blamed_on_the_wait_for_all_of_it)
 {
