@@ -132,7 +132,8 @@ static void explain_call(struct idler *w, struct host *h, const struct call *c, 
 
 /* A stretch of a thread without CUDA calls. */
 struct stretch {
-	int64_t before_ns, after_ns; /* the end of the call before, or INT64_MIN; the start of the one behind, or INT64_MAX */
+	int64_t before_ns;       /* the end of the call before, or INT64_MIN */
+	int64_t after_ns;        /* the start of the call behind, or INT64_MAX */
 	int64_t before_start_ns;
 	bool is_near;
 };
@@ -179,7 +180,7 @@ static bool is_preempted(const struct idler *w, const struct host *h)
 	if (h->sched == h->first_sched || t->is_in[h->sched - 1] != 0)
 		return false;
 
-	/* Nsight Systems' numbers: state 1 running, 6 unscheduled; blocked by 44 preemption, 42 the end of a quantum. */
+	/* Nsight Systems' numbers: 1 running, 6 unscheduled; blocked by 44 preemption, 42 a quantum's end. */
 	const int32_t state = t->thread_state[h->sched - 1], block = t->thread_block[h->sched - 1];
 
 	return state == 1 || state == 6 || block == 44 || block == 42 || block == 49;
@@ -256,9 +257,9 @@ static struct rest rest_of(struct idler *w, struct host *h, const struct stretch
 	const struct open_row *library = cursor_top(&h->cursors[NEST_LIBRARY]);
 	const struct cursor *ops = &h->cursors[NEST_OP];
 	const struct open_row *op = framework_op(ops);
-	struct rest rest = { .start_ns = at.start_ns, .what = { NULL_ref, 0, s->is_near ? IDLE_SUBMISSION : IDLE_UNNAMED, h->is_loader,
-				       s->is_near } };
+	struct rest rest = { .start_ns = at.start_ns };
 
+	rest.what = (struct what){ NULL_ref, 0, s->is_near ? IDLE_SUBMISSION : IDLE_UNNAMED, h->is_loader, s->is_near };
 	if (!op && (ops = &h->cursors[NEST_NVTX]))
 		op = framework_op(ops);
 	if (library && (!op || library->start_ns >= op->start_ns) && (!frame || library->start_ns >= frame->start_ns)) {
@@ -331,8 +332,8 @@ static void explain_instant(struct idler *w, struct host *h, const struct stretc
 								      host_in_data(w, h, start_ns), false });
 	} else if ((row = row_with(h, true, &nested))) {
 		rests_end(w, h, start_ns);
-		piece_add_host(w, h, start_ns, end_ns, (struct what){ row->row, w->nested[nested].table, IDLE_DATA, true,
-								      false });
+		piece_add_host(w, h, start_ns, end_ns, (struct what){
+			row->row, w->nested[nested].table, IDLE_DATA, true, false });
 	} else if ((row = os_call(h, s, &nested))) {
 		rests_end(w, h, start_ns);
 		if (row->words & WORD_WAIT)

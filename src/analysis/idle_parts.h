@@ -69,7 +69,7 @@ struct host {
 	struct cursor cursors[N_NESTED];
 	size_t first_sched, sched, end_sched, first_sample, end_sample;
 	int64_t near_ns;         /* two calls closer than this are near */
-	uint32_t poll, polled;   /* a row of queries that is a wait: its first, and the last that was seen; or NULL_ref */
+	uint32_t poll, polled;   /* a row of queries that is a wait: its first, and the last seen; or NULL_ref */
 	uint32_t *n_launched;    /* kernel and graph launches before each call; NULL until asked for */
 	bool has_rows, is_loader;
 };

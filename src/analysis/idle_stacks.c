@@ -124,7 +124,8 @@ static enum idle_class class_of_chain(const struct idler *w, size_t first)
 
 	for (size_t i = first; i < w->n_chains && depth < DATA_DEPTH && compare_key(t, w->chains[i], key) == 0; i++) {
 		const ref row = w->chains[i];
-		const char *symbol = trace_text(w->trace, t->symbol[row]), *module = trace_text(w->trace, t->module[row]);
+		const char *symbol = trace_text(w->trace, t->symbol[row]);
+		const char *module = trace_text(w->trace, t->module[row]);
 
 		if (t->is_kernel[row] == 1)
 			continue;
@@ -145,11 +146,12 @@ static enum idle_class class_of_sample(struct idler *w, size_t sample)
 {
 	const uint32_t id = w->trace->sample.callchain[sample];
 	const ref process = w->trace->thread.process[w->trace->sample.track[sample]];
+	const ref source = process == NULL_ref ? NULL_ref : w->trace->process.source[process];
 	size_t chain;
 
 	if (!w->chains)
 		find_chains(w);
-	chain = find_chain(w, (struct chain_key){ process == NULL_ref ? NULL_ref : w->trace->process.source[process], id });
+	chain = find_chain(w, (struct chain_key){ source, id });
 	if (id == NULL_u32 || chain == w->n_chains)
 		return IDLE_NATIVE;
 	if (w->chain_class[chain] == N_IDLE_CLASSES)

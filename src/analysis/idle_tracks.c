@@ -439,7 +439,8 @@ bool idler_begin(struct idler *w, const struct timeline *tl, const struct thresh
 		{ TABLE_callchain, BIT(callchain, kind) | BIT(callchain, id) | BIT(callchain, depth) |
 				   BIT(callchain, symbol) | BIT(callchain, module) | BIT(callchain, source) |
 				   BIT(callchain, is_kernel) },
-		NEED(nvtx_domain), NEED(thread), NEED(process), NEED(loss), NEED(device), NEED(counter), NEED(counter_value),
+		NEED(nvtx_domain), NEED(thread), NEED(process), NEED(loss), NEED(device), NEED(counter),
+		NEED(counter_value),
 	};
 
 	if (!trace_need(tl->trace, needs, ARRAY_LEN(needs), err))

@@ -31,7 +31,8 @@ static const char *const data_folders[] = {
 };
 
 static const char *const comm_starts[] = {
-	"nccl", "gloo:", "mpi:", "MPI_", "ucx:", "ucp_", "nvshmem", "c10d::", "record_param_comms", "_c10d_functional::",
+	"nccl", "gloo:", "mpi:", "MPI_", "ucx:", "ucp_", "nvshmem", "c10d::", "record_param_comms",
+	"_c10d_functional::",
 };
 
 struct function_word {

@@ -226,7 +226,8 @@ static void blame_call(struct blamer *b, struct wait_blames *out, size_t *index,
 
 	const bool is_late = c->waits == NULL_ref || c->flags & CALL_LATE;
 	const int64_t k = is_late ? call.start_ns : tl->ops[c->waits].end_ns;
-	struct interval wait = interval_clip((struct interval){ call.start_ns, k < call.end_ns ? k : call.end_ns }, seen);
+	const struct interval device = { call.start_ns, k < call.end_ns ? k : call.end_ns };
+	const struct interval wait = interval_clip(device, seen);
 	const int64_t return_ns = interval_ns(seen) - interval_ns(wait);
 
 	out->n_waits++;
@@ -262,7 +263,8 @@ struct wait_blames wait_blame(const struct timeline *tl, struct interval window,
 {
 	static const struct need needs[] = {
 		{ TABLE_api, BIT(api, name) }, { TABLE_kernel, BIT(kernel, shape) },
-		{ TABLE_kernel_shape, BIT(kernel_shape, short_name) | BIT(kernel_shape, name) }, { TABLE_memcpy, BIT(memcpy, name) },
+		{ TABLE_kernel_shape, BIT(kernel_shape, short_name) | BIT(kernel_shape, name) },
+		{ TABLE_memcpy, BIT(memcpy, name) },
 		{ TABLE_memset, BIT(memset, name) },
 	};
 	struct blamer b = { .tl = tl, .arena = arena, .names = { .arena = arena } };

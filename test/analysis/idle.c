@@ -399,7 +399,8 @@ TEST(analysis_idle, in_traced_frames_is_python_where_they_cover_half)
 		"kernel b launch=110..112                               113..120\n";
 
 	EXPECT_EQ_TEXT(far_gaps_of(half), "20..113 starved: host.unnamed 10, host.python 30, host.native 20, "
-					  "host.sleep 15, host.python 5, host.unnamed 10, launch.api 2, launch.device 1\n");
+					  "host.sleep 15, host.python 5, host.unnamed 10, launch.api 2, "
+					  "launch.device 1\n");
 	EXPECT_EQ_TEXT(far_gaps_of(less), "20..113 starved: host.unnamed 90, launch.api 2, launch.device 1\n");
 }
 
@@ -466,8 +467,8 @@ TEST(analysis_idle, in_parts_of_a_loader_is_data_loading)
 				   "op aten::stack                  50..60\n"
 				   "nvtx forward kind=push          92..99\n"
 				   "kernel b launch=95..97          98..99\n"),
-		       "20..98 starved: host.data_loading 10 data, host.data_loading 10 data, host.data_loading 50 data, "
-		       "host.unnamed 5, launch.api 2, launch.device 1\n");
+		       "20..98 starved: host.data_loading 10 data, host.data_loading 10 data, "
+		       "host.data_loading 50 data, host.unnamed 5, launch.api 2, launch.device 1\n");
 }
 
 /* A model's decode phase: the name could be that of a loader, but it launches kernels. */
@@ -602,7 +603,8 @@ TEST(analysis_idle, refills_until_two_operations_are_pending)
 				   "kernel d launch=104..106                    130..140\n";
 
 	EXPECT_EQ_TEXT(gaps_of(text),
-		       "50..80 sync: sync 10, host.submission 10 near refill, launch.api 5 refill, launch.device 5 refill\n"
+		       "50..80 sync: sync 10, host.submission 10 near refill, launch.api 5 refill, "
+		       "launch.device 5 refill\n"
 		       "90..110 starved: host.submission 10 near refill, launch.api 2 refill, launch.device 2 refill, "
 		       "launch.device 6\n"
 		       "120..130 latency: launch.device 10\n");
@@ -639,15 +641,15 @@ TEST(analysis_idle, outside_of_the_capture_is_known_to_nobody)
 TEST(analysis_idle, is_uncaptured_where_counters_saw_the_device_at_work)
 {
 	static const char text[] = "device GPU ordinal=0 uuid=a\n"
-				   "kernel a launch=0..5                                                       10..50\n"
-				   "counter_value \"SMs Active [Throughput %]\" value=90                       @50\n"
-				   "counter_value \"SMs Active [Throughput %]\" value=90                       @60\n"
-				   "counter_value \"SMs Active [Throughput %]\" value=80                       @70\n"
-				   "counter_value \"SMs Active [Throughput %]\" value=0.5                      @80\n"
-				   "counter_value \"SMs Active [Throughput %]\" value=7                        @90\n"
-				   "counter_value \"SMs Active [Throughput %]\" value=0                        @100\n"
-				   "counter_value \"SMs Active [Throughput %]\" value=50                       @120\n"
-				   "kernel b launch=85..95                                                     110..119\n";
+				   "kernel a launch=0..5                                                      10..50\n"
+				   "counter_value \"SMs Active [Throughput %]\" value=90                      @50\n"
+				   "counter_value \"SMs Active [Throughput %]\" value=90                      @60\n"
+				   "counter_value \"SMs Active [Throughput %]\" value=80                      @70\n"
+				   "counter_value \"SMs Active [Throughput %]\" value=0.5                     @80\n"
+				   "counter_value \"SMs Active [Throughput %]\" value=7                       @90\n"
+				   "counter_value \"SMs Active [Throughput %]\" value=0                       @100\n"
+				   "counter_value \"SMs Active [Throughput %]\" value=50                      @120\n"
+				   "kernel b launch=85..95                                                   110..119\n";
 
 	EXPECT_EQ_TEXT(gaps_of(text), "50..110 starved: uncaptured 20, host.submission 15 near, launch.api 10, "
 				      "launch.device 15\n");

@@ -175,8 +175,8 @@ static void add_row(struct text *t, unsigned i)
 			   (long long)(start + (int64_t)chance(300)));
 		break;
 	case 3:
-		text_print(t, "memcpy kind=DtoH dst_kind=Pageable thread=%u device=%u context=%u launch=%lld..%lld", thread,
-			   device, device + 1, (long long)start, (long long)(start + 50));
+		text_print(t, "memcpy kind=DtoH dst_kind=Pageable thread=%u device=%u context=%u launch=%lld..%lld",
+			   thread, device, device + 1, (long long)start, (long long)(start + 50));
 		add_time(t, 2000);
 		break;
 	case 4: case 5:
