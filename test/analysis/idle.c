@@ -649,7 +649,7 @@ TEST(analysis_idle, is_uncaptured_where_counters_saw_the_device_at_work)
 				   "counter_value \"SMs Active [Throughput %]\" value=7                       @90\n"
 				   "counter_value \"SMs Active [Throughput %]\" value=0                       @100\n"
 				   "counter_value \"SMs Active [Throughput %]\" value=50                      @120\n"
-				   "kernel b launch=85..95                                                   110..119\n";
+				   "kernel b launch=85..95                                                  110..119\n";
 
 	EXPECT_EQ_TEXT(gaps_of(text), "50..110 starved: uncaptured 20, host.submission 15 near, launch.api 10, "
 				      "launch.device 15\n");
