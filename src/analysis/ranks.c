@@ -51,8 +51,8 @@ static const char *reason_of(const struct parts *p)
 	return "no collective is complete, agreed on by its members, and all-to-all";
 }
 
-bool ranks_match(struct ranks *out, const struct timeline *tl, const struct scope *scope, const struct thresholds *limits,
-		 struct arena *arena, struct err *err)
+bool ranks_match(struct ranks *out, const struct timeline *tl, const struct scope *scope,
+                 const struct thresholds *limits, struct arena *arena, struct err *err)
 {
 	struct parts p = { .out = out, .tl = tl, .scope = scope, .limits = limits, .arena = arena };
 

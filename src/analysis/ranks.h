@@ -38,7 +38,7 @@ struct matched_collective {
 	const char *name, *group;
 	int64_t bytes, sequence; /* NULL_i64 where not told */
 	uint32_t first_member, n_members;
-	int32_t last_rank;       /* last to arrive, clock-free: shortest duration; NULL_i32 without a split or at a tie */
+	int32_t last_rank; /* last to arrive, clock-free: shortest duration; NULL_i32 without a split or at a tie */
 	uint8_t semantics;
 	bool is_complete, is_rejected; /* members missing; metadata disagree */
 	bool is_marked;          /* clock-free and aligned forms disagree */
@@ -158,8 +158,8 @@ struct ranks {
 const char *lateness_name(enum lateness_cause c); /* "more work" */
 const char *match_key_name(enum match_key key);   /* "sequence" */
 
-bool ranks_match(struct ranks *out, const struct timeline *tl, const struct scope *scope, const struct thresholds *limits,
-		 struct arena *arena, struct err *err) MUST_CHECK;
+bool ranks_match(struct ranks *out, const struct timeline *tl, const struct scope *scope,
+                 const struct thresholds *limits, struct arena *arena, struct err *err) MUST_CHECK;
 
 /* A rank's time on the clock of the reference. The clock must be aligned. */
 int64_t rank_time(const struct rank_clock *clock, int64_t at_ns);

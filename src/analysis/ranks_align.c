@@ -60,8 +60,8 @@ static void find_repeats(const uint32_t *s, size_t n, size_t *z)
 }
 
 /* Add shifts at which the head of `head` lies in `in`; sign is 1 when head is b. */
-static void add_shifts(struct shift *out, size_t *n_out, const struct sequence *in, const struct sequence *head, int sign,
-		       struct arena *scratch)
+static void add_shifts(struct shift *out, size_t *n_out, const struct sequence *in, const struct sequence *head,
+                       int sign, struct arena *scratch)
 {
 	const size_t n = in->n + head->n + 1;
 	uint32_t *joined = arena_array(scratch, uint32_t, n);
@@ -152,7 +152,8 @@ static size_t clearly_smallest(const struct shift *s, size_t n, bool by_scatter)
 	return at;
 }
 
-/* Of the shifts, longest overlap first, the one to believe. Those with under half of the longest wait for their turn. */
+/* Of the shifts, longest overlap first, the one to believe. Those with under half of the longest wait for their turn.
+ */
 static const struct shift *choose_shift(struct shift *s, size_t n, const struct sequence *a, const struct sequence *b,
 					bool one_clock)
 {
@@ -262,8 +263,8 @@ static bool has_pairs(const int64_t *at_of_b, size_t n)
 }
 
 /* Pair by edits, unless a shift is better: it pairs as much, or its times agree clearly better. */
-static bool align_by_edits(const struct sequence *a, const struct sequence *b, const struct shift *than, int64_t *at_of_b,
-			   struct arena *scratch)
+static bool align_by_edits(const struct sequence *a, const struct sequence *b, const struct shift *than,
+                           int64_t *at_of_b, struct arena *scratch)
 {
 	struct edits e = { .a = a, .b = b };
 	struct shift s = { 0 };

@@ -8,10 +8,6 @@
  * where that leaves a trend the collectives are cut in two, four, ... pieces.
  * Ranks that share no group with the reference are reached over others, and
  * errors add.
- *
- * No assumption is needed for the hard interval: nobody ends before everybody
- * has begun. A correction outside of it by more than its error bar is not used,
- * and an interval that is empty contradicts the match itself.
  */
 #include "analysis/ranks_parts.h"
 
@@ -20,7 +16,6 @@
 
 enum {
 	MAX_PIECES = 64,
-	DRIFT_PARTS = 10000, /* clocks may run apart by one part in so many */
 	NOISE_NS = 1000, /* a trend below the scatter of kernels' ends is none */
 };
 
@@ -29,9 +24,7 @@ static const double normal_spread = 1.4826, median_error = 1.2533;
 
 struct clock_work {
 	struct parts *p;
-	const struct comm_group *g;
-	uint32_t *of;       /* usable collectives, in order */
-	size_t n;
+	struct usable u;
 	int64_t *middle_ns; /* by collective: median of the ends */
 	int64_t *x, *x_anchor, *y, *t, *scratch; /* each of n */
 	size_t anchor;      /* place in the group */
@@ -55,11 +48,6 @@ int64_t rank_time(const struct rank_clock *clock, int64_t at_ns)
 	const double drift = piece->slope * (double)minus(at_ns, piece->from_ns);
 
 	return plus(plus(at_ns, piece->correction_ns), fabs(drift) < 9e18 ? (int64_t)llround(drift) : 0);
-}
-
-static bool is_usable(const struct matched_collective *c)
-{
-	return c->is_complete && !c->is_rejected && c->semantics == COLLECTIVE_ALL_TO_ALL && c->n_members > 1;
 }
 
 bool rank_interval(const struct ranks *ranks, int32_t q, int32_t r, int64_t *lower_ns, int64_t *upper_ns)
@@ -94,32 +82,14 @@ bool rank_interval(const struct ranks *ranks, int32_t q, int32_t r, int64_t *low
 
 /* ---- the offset of one rank ---- */
 
-static struct collective_member *member_at(const struct clock_work *w, size_t i, size_t place)
-{
-	return &w->p->out->members[w->p->out->collectives[w->of[i]].first_member + place];
-}
-
-static int64_t median_abs(const int64_t *values, size_t n, int64_t middle, int64_t *scratch)
-{
-	for (size_t i = 0; i < n; i++) {
-		scratch[i] = minus(values[i], middle);
-		scratch[i] = scratch[i] < 0 ? -scratch[i] : scratch[i];
-	}
-	return median_of(scratch, n);
-}
-
-static int64_t median_copy(const int64_t *values, size_t n, int64_t *scratch)
-{
-	memcpy(scratch, values, n * sizeof(*values));
-	return median_of(scratch, n);
-}
-
 /* True when the two halves of the values differ by more than noise. */
 static bool has_trend(const int64_t *values, size_t n, int64_t *scratch)
 {
 	const size_t half = n / 2;
-	const int64_t first = median_copy(values, half, scratch), second = median_copy(values + half, n - half, scratch);
-	const int64_t mad = median_abs(values, half, first, scratch), other = median_abs(values + half, n - half, second, scratch);
+	const int64_t first = median_copy(values, half, scratch),
+		      second = median_copy(values + half, n - half, scratch);
+	const int64_t mad = median_distance(values, half, first, scratch),
+		      other = median_distance(values + half, n - half, second, scratch);
 	const double error = median_error * normal_spread * (double)(mad > other ? mad : other) / sqrt((double)half);
 
 	return fabs((double)minus(second, first)) > 3 * error * M_SQRT2 + NOISE_NS;
@@ -181,8 +151,8 @@ static bool fit_piece(struct clock_work *w, size_t from, size_t n, struct clock_
 
 static void load_ends(struct clock_work *w, size_t place)
 {
-	for (size_t i = 0; i < w->n; i++) {
-		w->t[i] = member_at(w, i, place)->end_ns;
+	for (size_t i = 0; i < w->u.n; i++) {
+		w->t[i] = usable_member(w->p, &w->u, i, place)->end_ns;
 		w->x[i] = minus(w->t[i], w->middle_ns[i]);
 		w->y[i] = minus(w->x[i], w->x_anchor[i]);
 	}
@@ -199,11 +169,11 @@ static size_t fit_pieces(struct clock_work *w, size_t place, struct clock_piece 
 
 		load_ends(w, place);
 		for (size_t i = 0; i < n_pieces; i++) {
-			const size_t from = i * w->n / n_pieces, to = (i + 1) * w->n / n_pieces;
+			const size_t from = i * w->u.n / n_pieces, to = (i + 1) * w->u.n / n_pieces;
 
 			is_good &= fit_piece(w, from, to - from, &pieces[i]);
 		}
-		if (is_good || n_pieces * 2 > MAX_PIECES || w->n / (n_pieces * 2) < min_n)
+		if (is_good || n_pieces * 2 > MAX_PIECES || w->u.n / (n_pieces * 2) < min_n)
 			return n_pieces;
 	}
 }
@@ -216,33 +186,35 @@ static void chain_pieces(const struct rank_clock *anchor, struct clock_piece *pi
 		const int64_t ahead = plus(there, 1000000000);
 
 		pieces[i].correction_ns = plus(pieces[i].correction_ns, minus(rank_time(anchor, there), there));
-		pieces[i].slope += (double)minus(minus(rank_time(anchor, ahead), rank_time(anchor, there)), 1000000000) * 1e-9;
+		pieces[i].slope +=
+			(double)minus(minus(rank_time(anchor, ahead), rank_time(anchor, there)), 1000000000) * 1e-9;
 	}
 }
 
 static void measure_residuals(struct clock_work *w, const struct rank_clock *anchor, struct rank_clock *clock)
 {
-	const int64_t middle = median_copy(w->x, w->n, w->scratch);
+	const int64_t middle = median_copy(w->x, w->u.n, w->scratch);
 	const bool is_constant = clock->n_pieces == 1 && clock->pieces[0].slope == 0;
-	const int64_t mad = is_constant ? median_abs(w->x, w->n, middle, w->scratch) : median_abs(w->y, w->n, 0, w->scratch);
+	const int64_t mad = is_constant ? median_distance(w->x, w->u.n, middle, w->scratch)
+	                                : median_distance(w->y, w->u.n, 0, w->scratch);
 	const double spread = normal_spread * (double)mad;
 
 	/* scratch has the sorted absolute residuals now */
-	clock->p95_ns = (int64_t)llround(percentile(w->scratch, w->n, 0.95));
+	clock->p95_ns = (int64_t)llround(percentile(w->scratch, w->u.n, 0.95));
 	clock->spread_ns = (int64_t)llround(spread);
-	clock->error_ns = (int64_t)llround(median_error * spread / sqrt((double)w->n));
+	clock->error_ns = (int64_t)llround(median_error * spread / sqrt((double)w->u.n));
 	if (anchor->source != CLOCK_REFERENCE) {
 		clock->spread_ns = plus(clock->spread_ns, anchor->spread_ns);
 		clock->error_ns = plus(clock->error_ns, anchor->error_ns);
 	}
-	clock->n = w->n;
+	clock->n = w->u.n;
 }
 
 static void estimate_clock(struct clock_work *w, size_t place)
 {
 	struct parts *p = w->p;
-	struct rank_clock *clock = &p->out->clocks[w->g->whos[place]];
-	const struct rank_clock *anchor = &p->out->clocks[w->g->whos[w->anchor]];
+	struct rank_clock *clock = &p->out->clocks[w->u.g->whos[place]];
+	const struct rank_clock *anchor = &p->out->clocks[w->u.g->whos[w->anchor]];
 	struct clock_piece pieces[MAX_PIECES];
 
 	clock->n_pieces = fit_pieces(w, place, pieces);
@@ -257,61 +229,48 @@ static void estimate_clock(struct clock_work *w, size_t place)
 
 /* ---- groups ---- */
 
-/* Usable collectives of a group; theirs are a range in the ranks' list. */
-static void use_group(struct clock_work *w, uint32_t group, const size_t *first_of_group)
-{
-	const struct ranks *out = w->p->out;
-
-	w->g = &w->p->groups[group];
-	w->n = 0;
-	w->of = arena_array(w->p->arena, uint32_t, first_of_group[group + 1] - first_of_group[group]);
-	for (size_t i = first_of_group[group]; i < first_of_group[group + 1]; i++)
-		if (is_usable(&out->collectives[i]))
-			w->of[w->n++] = (uint32_t)i;
-}
-
 /* The noise of the reference's own ends, against the median of all. */
 static void measure_reference(struct clock_work *w, struct rank_clock *own)
 {
-	for (size_t i = 0; i < w->n; i++) {
-		w->t[i] = member_at(w, i, w->anchor)->end_ns;
+	for (size_t i = 0; i < w->u.n; i++) {
+		w->t[i] = usable_member(w->p, &w->u, i, w->anchor)->end_ns;
 		w->y[i] = w->x_anchor[i];
 	}
-	if (has_trend(w->y, w->n, w->scratch))
-		subtract_line(w->y, w->t, w->n, median_slope(w->y, w->t, w->n, w->scratch));
+	if (has_trend(w->y, w->u.n, w->scratch))
+		subtract_line(w->y, w->t, w->u.n, median_slope(w->y, w->t, w->u.n, w->scratch));
 
-	const int64_t mad = median_abs(w->y, w->n, median_copy(w->y, w->n, w->scratch), w->scratch);
+	const int64_t mad = median_distance(w->y, w->u.n, median_copy(w->y, w->u.n, w->scratch), w->scratch);
 
 	own->spread_ns = (int64_t)llround(normal_spread * (double)mad);
-	own->p95_ns = (int64_t)llround(percentile(w->scratch, w->n, 0.95));
-	own->n = w->n;
+	own->p95_ns = (int64_t)llround(percentile(w->scratch, w->u.n, 0.95));
+	own->n = w->u.n;
 }
 
 static void align_group(struct clock_work *w, uint32_t anchor)
 {
 	struct parts *p = w->p;
-	int64_t *ends = arena_array(p->arena, int64_t, w->g->n_whos);
+	int64_t *ends = arena_array(p->arena, int64_t, w->u.g->n_whos);
 
-	w->middle_ns = arena_array(p->arena, int64_t, w->n * 6);
-	w->x = w->middle_ns + w->n;
-	w->x_anchor = w->x + w->n;
-	w->y = w->x_anchor + w->n;
-	w->t = w->y + w->n;
-	w->scratch = w->t + w->n;
-	while (w->g->whos[w->anchor] != anchor)
+	w->middle_ns = arena_array(p->arena, int64_t, w->u.n * 6);
+	w->x = w->middle_ns + w->u.n;
+	w->x_anchor = w->x + w->u.n;
+	w->y = w->x_anchor + w->u.n;
+	w->t = w->y + w->u.n;
+	w->scratch = w->t + w->u.n;
+	while (w->u.g->whos[w->anchor] != anchor)
 		w->anchor++;
-	for (size_t i = 0; i < w->n; i++) {
-		for (size_t k = 0; k < w->g->n_whos; k++)
-			ends[k] = member_at(w, i, k)->end_ns;
-		w->middle_ns[i] = median_of(ends, w->g->n_whos);
-		w->x_anchor[i] = minus(member_at(w, i, w->anchor)->end_ns, w->middle_ns[i]);
+	for (size_t i = 0; i < w->u.n; i++) {
+		for (size_t k = 0; k < w->u.g->n_whos; k++)
+			ends[k] = usable_member(w->p, &w->u, i, k)->end_ns;
+		w->middle_ns[i] = median_of(ends, w->u.g->n_whos);
+		w->x_anchor[i] = minus(usable_member(w->p, &w->u, i, w->anchor)->end_ns, w->middle_ns[i]);
 	}
 	if (p->out->clocks[anchor].n == 0 && p->out->clocks[anchor].source == CLOCK_REFERENCE)
 		measure_reference(w, &p->out->clocks[anchor]);
 }
 
 /* Walk from the reference over shared groups; each group is looked at once. */
-static void walk_groups(struct parts *p, const size_t *first_of_group)
+static void walk_groups(struct parts *p)
 {
 	uint32_t *queue = arena_array(p->arena, uint32_t, p->n_whos);
 	size_t *at = arena_array(p->arena, size_t, p->n_whos + 2), n_queue = 1, n_all = 0;
@@ -335,21 +294,21 @@ static void walk_groups(struct parts *p, const size_t *first_of_group)
 			if (is_done[groups[k]])
 				continue;
 			is_done[groups[k]] = true;
-			use_group(&w, groups[k], first_of_group);
-			if (w.n == 0 || (double)w.n < p->limits->clock_min_collectives) {
+			w.u = usable_of(p, groups[k]);
+			if (w.u.n == 0 || (double)w.u.n < p->limits->clock_min_collectives) {
 				arena_reset(p->arena, mark);
 				continue;
 			}
 			align_group(&w, queue[i]);
-			for (size_t place = 0; place < w.g->n_whos; place++)
-				if (p->out->clocks[w.g->whos[place]].source == CLOCK_NONE) {
+			for (size_t place = 0; place < w.u.g->n_whos; place++)
+				if (p->out->clocks[w.u.g->whos[place]].source == CLOCK_NONE) {
 					estimate_clock(&w, place);
-					queue[n_queue++] = w.g->whos[place];
+					queue[n_queue++] = w.u.g->whos[place];
 				}
 		}
 }
 
-/* ---- what no clock can do ---- */
+/* ---- the host's own clock ---- */
 
 /* Bounds of the correction from the reference, where they share collectives. */
 static void bound_corrections(struct parts *p)
@@ -403,139 +362,9 @@ static void trust_host(struct parts *p)
 	}
 }
 
-static void refuse(struct parts *p, size_t who, const char *reason)
-{
-	struct rank_clock *clock = &p->out->clocks[who];
-
-	if (!clock->is_aligned || who == 0)
-		return;
-	clock->is_aligned = false;
-	clock->reason = reason;
-	if (!p->out->clock_reason)
-		p->out->clock_reason = reason;
-}
-
-/* Refuse the clocks by which a member of a collective ends before another has begun. */
-static void verify_collective(struct parts *p, size_t i)
-{
-	struct ranks *out = p->out;
-	const struct matched_collective *c = &out->collectives[i];
-	const uint32_t *whos = p->groups[p->group_of[i]].whos;
-	int64_t last_start = INT64_MIN, first_end = INT64_MAX;
-	size_t late = 0, early = 0;
-
-	for (size_t k = 0; k < c->n_members; k++) {
-		const struct collective_member *m = &out->members[c->first_member + k];
-		const struct rank_clock *clock = &out->clocks[whos[k]];
-
-		if (!clock->is_aligned)
-			continue;
-
-		const int64_t start = rank_time(clock, m->start_ns), end = rank_time(clock, m->end_ns);
-
-		if (start > last_start) {
-			last_start = start;
-			late = k;
-		}
-		if (end < first_end) {
-			first_end = end;
-			early = k;
-		}
-	}
-	if (last_start == INT64_MIN || late == early)
-		return;
-
-	const struct rank_clock *a = &out->clocks[whos[early]], *b = &out->clocks[whos[late]];
-
-	if (minus(last_start, first_end) <= plus(a->spread_ns, b->spread_ns))
-		return;
-
-	const char *reason = arena_print(p->arena, "%s ends %s %zu of group %s before %s begins it: a wrong match or a step "
-					 "of a clock", p->whos[whos[early]].name, c->name, i + 1,
-					 c->group ? c->group : "without a name", p->whos[whos[late]].name);
-
-	refuse(p, whos[early], reason);
-	refuse(p, whos[late], reason);
-}
-
-/* What a group's collectives allow for the clock of one member against its first. */
-struct allowed {
-	int64_t lower_ns, upper_ns, first_ns, last_ns;
-};
-
-static struct allowed allowed_offset(const struct clock_work *w, size_t place)
-{
-	struct allowed a = { -INT64_MAX, INT64_MAX, INT64_MAX, -INT64_MAX };
-
-	for (size_t i = 0; i < w->n; i++) {
-		const struct collective_member *first = member_at(w, i, 0), *m = member_at(w, i, place);
-		const int64_t lower = minus(first->start_ns, m->end_ns), upper = minus(first->end_ns, m->start_ns);
-
-		a.lower_ns = lower > a.lower_ns ? lower : a.lower_ns;
-		a.upper_ns = upper < a.upper_ns ? upper : a.upper_ns;
-		a.first_ns = m->end_ns < a.first_ns ? m->end_ns : a.first_ns;
-		a.last_ns = m->end_ns > a.last_ns ? m->end_ns : a.last_ns;
-	}
-	return a;
-}
-
-/* Median scatter of the ends of a member against the first one's, and median of the shortest durations. */
-static bool end_together(struct parts *p, const struct clock_work *w, size_t place)
-{
-	const struct arena_mark mark = arena_mark(p->arena);
-	int64_t *d = arena_array(p->arena, int64_t, w->n), *shortest = arena_array(p->arena, int64_t, w->n);
-	int64_t *scratch = arena_array(p->arena, int64_t, w->n), scatter;
-
-	for (size_t i = 0; i < w->n; i++) {
-		const struct collective_member *first = member_at(w, i, 0), *m = member_at(w, i, place);
-		const int64_t a = minus(first->end_ns, first->start_ns), b = minus(m->end_ns, m->start_ns);
-
-		d[i] = minus(m->end_ns, first->end_ns);
-		shortest[i] = a < b ? a : b;
-	}
-	scatter = median_abs(d, w->n, median_copy(d, w->n, scratch), scratch);
-
-	const bool is_one = scatter <= median_of(shortest, w->n);
-
-	arena_reset(p->arena, mark);
-	return is_one;
-}
-
-/*
- * Times that contradict a match: no offset is possible, or kernels that only
- * their number joins do not end together. Such a group has no waits.
- */
-static void break_group(struct parts *p, uint32_t group, const size_t *first_of_group)
-{
-	struct comm_group *g = &p->groups[group];
-	struct clock_work w = { .p = p };
-	const char *reason = NULL;
-
-	use_group(&w, group, first_of_group);
-	for (size_t k = 1; k < g->n_whos && w.n > 0 && !reason; k++) {
-		const struct allowed a = allowed_offset(&w, k);
-		const char *first = p->whos[g->whos[0]].name, *other = p->whos[g->whos[k]].name;
-
-		if (a.lower_ns > plus(a.upper_ns, minus(a.last_ns, a.first_ns) / DRIFT_PARTS)) {
-			reason = arena_print(p->arena, "no offset between %s and %s lets each end its collectives after the "
-					     "other began them: a wrong match or a step of a clock", first, other);
-			refuse(p, g->whos[0], reason);
-			refuse(p, g->whos[k], reason);
-		} else if (g->key == MATCH_ORDINAL && !end_together(p, &w, k)) {
-			reason = arena_print(p->arena, "kernels of %s and %s do not end together: not one communicator",
-					     first, other);
-		}
-	}
-	if (!reason)
-		return;
-	g->is_broken = true;
-	p->out->notes[p->out->n_notes++] = arena_print(p->arena, "group %s: %s", g->name ? g->name : "without a name", reason);
-}
-
 void clocks_align(struct parts *p)
 {
 	struct ranks *out = p->out;
-	size_t *first_of_group = arena_array(p->arena, size_t, p->n_groups + 1);
 
 	out->clocks = arena_array(p->arena, struct rank_clock, p->n_whos);
 	for (size_t i = 0; i < p->n_whos; i++)
@@ -545,19 +374,11 @@ void clocks_align(struct parts *p)
 	out->clocks[0].is_aligned = true;
 	out->clocks[0].pieces = arena_array(p->arena, struct clock_piece, 1);
 	out->clocks[0].n_pieces = 1;
-	for (size_t i = 0; i < out->n_collectives; i++)
-		first_of_group[p->group_of[i] + 1]++;
-	for (size_t g = 0; g < p->n_groups; g++)
-		first_of_group[g + 1] += first_of_group[g];
-	walk_groups(p, first_of_group);
+	walk_groups(p);
 	bound_corrections(p);
 	if (p->one_clock)
 		trust_host(p);
-	for (size_t i = 0; i < out->n_collectives; i++)
-		if (is_usable(&out->collectives[i]))
-			verify_collective(p, i);
-	for (size_t g = 0; g < p->n_groups; g++)
-		break_group(p, (uint32_t)g, first_of_group);
+	clocks_verify(p);
 	for (size_t i = 1; i < p->n_whos; i++)
 		if (!out->clocks[i].is_aligned && !out->clocks[i].reason) {
 			out->clocks[i].reason = arena_print(p->arena, "%s: fewer than %g collectives in common",

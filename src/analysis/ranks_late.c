@@ -270,8 +270,13 @@ bool lateness_judge(struct parts *p, struct err *err)
 	out->of = arena_array(p->arena, struct rank_summary, p->n_whos);
 	for (size_t w = 0; w < p->n_whos; w++) {
 		out->of[w] = (struct rank_summary){
-			.rank = p->whos[w].rank, .process = p->whos[w].process, .device = p->whos[w].device,
-			.at_peer_speed_ns = NULL_i64, .extra_shape = NULL_ref, .extra_op = NULL_ref, .late_op = NULL_ref,
+			.rank = p->whos[w].rank,
+			.process = p->whos[w].process,
+			.device = p->whos[w].device,
+			.at_peer_speed_ns = NULL_i64,
+			.extra_shape = NULL_ref,
+			.extra_op = NULL_ref,
+			.late_op = NULL_ref,
 		};
 		p->whos[w].late_group = NULL_ref;
 	}

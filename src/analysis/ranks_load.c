@@ -283,7 +283,8 @@ static void list_spans(const struct trace *t, struct owned *data, size_t *n_data
 
 static bool waits_for_device(const struct call *call)
 {
-	return call->class == CALL_SYNC || call->class == CALL_QUERY || (call->flags & (CALL_BLOCKS | CALL_BACKPRESSURE));
+	return call->class == CALL_SYNC || call->class == CALL_QUERY ||
+	       (call->flags & (CALL_BLOCKS | CALL_BACKPRESSURE));
 }
 
 static int by_start(const void *a, const void *b)
@@ -340,8 +341,8 @@ static void add_step(struct host_work *h, const struct rank_step *step, struct c
 	add_gap(h, at, step->host.end_ns);
 }
 
-static struct host_load load_process(const struct parts *p, ref process, const struct rank_steps *steps, struct host_work *h,
-				     const struct call **calls)
+static struct host_load load_process(const struct parts *p, ref process, const struct rank_steps *steps,
+                                     struct host_work *h, const struct call **calls)
 {
 	const struct timeline *tl = p->tl;
 	size_t n = 0;
@@ -350,7 +351,8 @@ static struct host_load load_process(const struct parts *p, ref process, const s
 	for (size_t i = 0; i < tl->n_threads; i++) {
 		if (tl->threads[i].process != process)
 			continue;
-		for (uint32_t k = tl->threads[i].first_call; k < tl->threads[i].first_call + tl->threads[i].n_calls; k++)
+		for (uint32_t k = tl->threads[i].first_call; k < tl->threads[i].first_call + tl->threads[i].n_calls;
+		     k++)
 			if (rank_step_at(steps, tl->calls[k].start_ns) != SIZE_MAX)
 				calls[n++] = &tl->calls[k];
 	}

@@ -29,6 +29,37 @@ int64_t median_of(int64_t *values, size_t n)
 	return values[n / 2 - 1] + minus(values[n / 2], values[n / 2 - 1]) / 2;
 }
 
+int64_t median_copy(const int64_t *values, size_t n, int64_t *scratch)
+{
+	memcpy(scratch, values, n * sizeof(*values));
+	return median_of(scratch, n);
+}
+
+int64_t median_distance(const int64_t *values, size_t n, int64_t middle, int64_t *scratch)
+{
+	for (size_t i = 0; i < n; i++) {
+		scratch[i] = minus(values[i], middle);
+		scratch[i] = scratch[i] < 0 ? -scratch[i] : scratch[i];
+	}
+	return median_of(scratch, n);
+}
+
+bool is_usable(const struct matched_collective *c)
+{
+	return c->is_complete && !c->is_rejected && c->semantics == COLLECTIVE_ALL_TO_ALL && c->n_members > 1;
+}
+
+struct usable usable_of(const struct parts *p, size_t group)
+{
+	const size_t first = p->first_of_group[group], last = p->first_of_group[group + 1];
+	struct usable u = { .g = &p->groups[group], .of = arena_array(p->arena, uint32_t, last - first) };
+
+	for (size_t i = first; i < last; i++)
+		if (is_usable(&p->out->collectives[i]))
+			u.of[u.n++] = (uint32_t)i;
+	return u;
+}
+
 static const struct meaning *meaning_of(const struct parts *p, uint32_t comm)
 {
 	return &p->meanings[p->comms[comm].meaning];
@@ -201,8 +232,10 @@ static void match_by_ordinal(struct parts *p, struct comm_group *g)
 		const size_t n_own = g->from[w + 1] - g->from[w];
 
 		if (n_own != n) {
-			g->reason = arena_print(p->arena, "%s has %zu kernels and %s has %zu: without arguments or sequence "
-						"numbers they cannot be matched", name_of(p, g, 0), n, name_of(p, g, w), n_own);
+			g->reason = arena_print(p->arena,
+			                        "%s has %zu kernels and %s has %zu: without arguments or sequence "
+			                        "numbers they cannot be matched",
+			                        name_of(p, g, 0), n, name_of(p, g, w), n_own);
 			return;
 		}
 		for (size_t i = 0; i < n; i++)
@@ -313,17 +346,19 @@ void match_groups(struct parts *p)
 	out->member_of_op = arena_array(p->arena, uint32_t, p->tl->n_ops);
 	memset(out->member_of_op, 0xff, p->tl->n_ops * sizeof(*out->member_of_op));
 	p->group_of = arena_array(p->arena, uint32_t, p->n_comms);
+	p->first_of_group = arena_array(p->arena, size_t, p->n_groups + 1);
 	for (size_t g = 0; g < p->n_groups; g++) {
 		if (p->groups[g].n == 0)
 			continue;
 		match_group(p, &p->groups[g]);
 		if (p->groups[g].reason)
-			out->notes[out->n_notes++] = arena_print(p->arena, "group %s: %s",
-								 p->groups[g].name ? p->groups[g].name : "without a name",
-								 p->groups[g].reason);
+			out->notes[out->n_notes++] = arena_print(
+				p->arena, "group %s: %s", p->groups[g].name ? p->groups[g].name : "without a name",
+				p->groups[g].reason);
 	}
 	for (size_t i = 0; i < p->n_comms; i++)
-		if (p->comms[i].group != NULL_ref && p->comms[i].slot != SLOT_NONE && !p->groups[p->comms[i].group].reason)
+		if (p->comms[i].group != NULL_ref && p->comms[i].slot != SLOT_NONE &&
+		    !p->groups[p->comms[i].group].reason)
 			order[n++] = &p->comms[i];
 	qsort(order, n, sizeof(struct comm *), by_slot);
 	for (size_t i = 0, k; i < n; i = k) {
@@ -331,4 +366,8 @@ void match_groups(struct parts *p)
 			;
 		add_collective(p, order + i, k - i);
 	}
+	for (size_t i = 0; i < out->n_collectives; i++)
+		p->first_of_group[p->group_of[i] + 1]++;
+	for (size_t g = 0; g < p->n_groups; g++)
+		p->first_of_group[g + 1] += p->first_of_group[g];
 }

@@ -145,7 +145,8 @@ static bool is_split(const char *sizes)
 /* True where the members of a group may have other sizes than each other. */
 static bool may_differ(enum collective_family family)
 {
-	return family == FAMILY_ALL_TO_ALL || family == FAMILY_GATHER || family == FAMILY_SCATTER || family == FAMILY_REDUCE;
+	return family == FAMILY_ALL_TO_ALL || family == FAMILY_GATHER || family == FAMILY_SCATTER ||
+	       family == FAMILY_REDUCE;
 }
 
 static void name_group(struct finder *f, struct meaning *m, ref row)
@@ -155,7 +156,8 @@ static void name_group(struct finder *f, struct meaning *m, ref row)
 	const char *text = trace_text(t, t->collective.group_text[row]);
 	const char *ranks = trace_text(t, t->collective.group_ranks[row]);
 	const int32_t from = t->collective.src_rank[row], to = t->collective.dst_rank[row];
-	const bool is_pair = (m->family == FAMILY_SEND || m->family == FAMILY_RECV) && from != NULL_i32 && to != NULL_i32;
+	const bool is_pair =
+		(m->family == FAMILY_SEND || m->family == FAMILY_RECV) && from != NULL_i32 && to != NULL_i32;
 	const char *pair = is_pair ? arena_print(f->p->arena, " %d to %d", (int)from, (int)to) : "";
 	const char *key = comm && *comm ? arena_print(f->p->arena, "comm\n%s\n%s", comm, pair)
 					: arena_print(f->p->arena, "group\n%s\n%s\n%s\n%s", text_or(name, ""),
@@ -197,7 +199,9 @@ static void fill_told(struct finder *f, struct meaning *m, ref row)
 
 static void fill_meaning(struct finder *f, struct meaning *m, struct meaning_key key)
 {
-	*m = (struct meaning){ .bytes = NULL_i64, .sequence = NULL_i64, .group_size = NULL_i32, .group_number = NULL_ref };
+	*m = (struct meaning){
+		.bytes = NULL_i64, .sequence = NULL_i64, .group_size = NULL_i32, .group_number = NULL_ref
+	};
 	if (key.is_told) {
 		fill_told(f, m, key.id);
 	} else {
@@ -272,8 +276,13 @@ static void find_kernels(struct finder *f)
 				continue;
 			p->comms[p->n_comms++] = (struct comm){
 				.order_ns = op->call == NULL_ref ? op->start_ns : tl->calls[op->call].start_ns,
-				.start_ns = op->start_ns, .end_ns = op->end_ns, .slot = SLOT_NONE, .op = i,
-				.who = participant_of(f, (uint32_t)d, op), .meaning = meaning_of(f, op), .group = NULL_ref,
+				.start_ns = op->start_ns,
+				.end_ns = op->end_ns,
+				.slot = SLOT_NONE,
+				.op = i,
+				.who = participant_of(f, (uint32_t)d, op),
+				.meaning = meaning_of(f, op),
+				.group = NULL_ref,
 			};
 		}
 	p->n_whos = f->whos.n;

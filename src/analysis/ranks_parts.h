@@ -71,6 +71,7 @@ struct parts {
 	struct comm_group *groups;
 	size_t n_whos, n_comms, n_meanings, n_groups;
 	uint32_t *group_of;    /* by collective */
+	size_t *first_of_group; /* n_groups + 1: collectives are by group */
 	uint32_t *comm_of_op;  /* by operation: index of its comm, or NULL_ref */
 	bool one_clock;        /* all of one source, or of one host that is known */
 };
@@ -118,8 +119,31 @@ struct sequence {
 bool align_sequences(const struct sequence *a, const struct sequence *b, bool one_clock, int64_t *at_of_b, bool *is_odd,
 		     const char **reason, struct arena *scratch);
 
+/* Complete all-to-all collectives of a group, in order: each has all of its members. */
+struct usable {
+	const struct comm_group *g;
+	uint32_t *of; /* indexes of collectives */
+	size_t n;
+};
+
+bool is_usable(const struct matched_collective *c);
+struct usable usable_of(const struct parts *p, size_t group);
+
+static inline struct collective_member *usable_member(const struct parts *p, const struct usable *u, size_t i,
+                                                      size_t place)
+{
+	return &p->out->members[p->out->collectives[u->of[i]].first_member + place];
+}
+
+/* Median of n values that keep their order, and of their distances from it; scratch has room for n. */
+int64_t median_copy(const int64_t *values, size_t n, int64_t *scratch);
+int64_t median_distance(const int64_t *values, size_t n, int64_t middle, int64_t *scratch);
+
 /* Align clocks by the matched collectives. */
 void clocks_align(struct parts *p);
+
+/* Refuse clocks and groups that times contradict. */
+void clocks_verify(struct parts *p);
 
 /* Split matched collectives into wait and transfer. */
 void waits_split(struct parts *p);
@@ -177,7 +201,7 @@ struct device_loads {
 	struct work *work;          /* by (name, shape, participant) */
 	size_t n_work;
 	struct device_load *of;     /* by participant */
-	int64_t *work_end_ns;       /* by comm: latest end of what its rank submitted before it and finished, or NULL_i64 */
+	int64_t *work_end_ns; /* by comm: latest end of what its rank submitted before it and finished, or NULL_i64 */
 };
 
 /* Owned by the arena. */

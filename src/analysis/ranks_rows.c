@@ -62,8 +62,10 @@ static void expose_device(const struct parts *p, const struct timeline_device *d
 	const struct arena_mark mark = arena_mark(p->arena);
 	const struct interval window = p->scope->window;
 	struct edge *edges = arena_array(p->arena, struct edge, (size_t)device->n_ops * 2);
-	struct cover cover = { .op = p->tl->ops + device->first_op, .stop = p->tl->ops + device->first_op + device->n_ops,
-			       .start_ns = INT64_MIN, .end_ns = INT64_MIN };
+	struct cover cover = { .op = p->tl->ops + device->first_op,
+		               .stop = p->tl->ops + device->first_op + device->n_ops,
+		               .start_ns = INT64_MIN,
+		               .end_ns = INT64_MIN };
 	size_t n = 0, n_alive = 0;
 	double shared = 0;
 	int64_t at = 0, covered = 0;
@@ -159,8 +161,10 @@ static void fill_rates(struct parts *p, const uint32_t *row_of)
 
 			longest = duration > longest ? duration : longest;
 		}
-		rates[n++] = (struct rate){ row_of[p->comm_of_op[p->out->members[c->first_member].op]], c->algbw, c->busbw,
-					    c->busbw * (double)p->out->members[c->first_member].transfer_ns / (double)longest };
+		rates[n++] =
+			(struct rate){ row_of[p->comm_of_op[p->out->members[c->first_member].op]], c->algbw, c->busbw,
+			               c->busbw * (double)p->out->members[c->first_member].transfer_ns /
+			                       (double)longest };
 	}
 	qsort(rates, n, sizeof(*rates), by_rate);
 	for (size_t i = 0, k; i < n; i = k) {
@@ -211,7 +215,8 @@ static int most_time_first(const void *a, const void *b)
 }
 
 /* Add a kernel to its row, which begins with its first. */
-static void add_call(struct comm_row *row, const struct parts *p, const struct comm *c, int64_t duration, double exposed)
+static void add_call(struct comm_row *row, const struct parts *p, const struct comm *c, int64_t duration,
+                     double exposed)
 {
 	const struct meaning *m = &p->meanings[c->meaning];
 
@@ -226,7 +231,8 @@ static void add_call(struct comm_row *row, const struct parts *p, const struct c
 	row->total_ns = plus(row->total_ns, duration);
 	/* Kept with its fraction until all are added. */
 	row->overlap = (isnan(row->overlap) ? 0 : row->overlap) + exposed;
-	if (minus(c->end_ns, c->start_ns) > minus(p->tl->ops[row->longest_op].end_ns, p->tl->ops[row->longest_op].start_ns))
+	if (minus(c->end_ns, c->start_ns) >
+	    minus(p->tl->ops[row->longest_op].end_ns, p->tl->ops[row->longest_op].start_ns))
 		row->longest_op = c->op;
 }
 
@@ -266,7 +272,8 @@ void communication_rows(struct parts *p)
 	p->out->rows = arena_array(p->arena, struct comm_row, names.n);
 	for (size_t i = 0; i < p->n_comms; i++) {
 		const struct comm *c = &p->comms[i];
-		const struct interval part = interval_clip((struct interval){ c->start_ns, c->end_ns }, p->scope->window);
+		const struct interval part =
+			interval_clip((struct interval){ c->start_ns, c->end_ns }, p->scope->window);
 		const int64_t duration = minus(part.end_ns, part.start_ns);
 
 		row_of[i] = row_of_meaning[c->meaning];

@@ -61,7 +61,8 @@ static void split_aligned(struct parts *p, size_t i)
 	struct matched_collective *c = &p->out->collectives[i];
 	struct collective_member *m = &p->out->members[c->first_member];
 	const uint32_t *whos = p->groups[p->group_of[i]].whos;
-	int64_t first_start = INT64_MAX, last_start = INT64_MIN, first_end = INT64_MAX, last_end = INT64_MIN, widest = 0;
+	int64_t first_start = INT64_MAX, last_start = INT64_MIN, first_end = INT64_MAX, last_end = INT64_MIN,
+		widest = 0;
 
 	for (size_t k = 0; k < c->n_members; k++) {
 		const struct rank_clock *clock = &p->out->clocks[whos[k]];

@@ -97,7 +97,8 @@ static void find_releases(struct explainer *e, uint32_t who)
 			continue;
 		after_launch = minus(c->start_ns, p->tl->calls[op->call].end_ns);
 		after_launch = after_launch < 0 ? 0 : after_launch;
-		after_work = e->device.work_end_ns[i] == NULL_i64 ? INT64_MAX : minus(c->start_ns, e->device.work_end_ns[i]);
+		after_work =
+			e->device.work_end_ns[i] == NULL_i64 ? INT64_MAX : minus(c->start_ns, e->device.work_end_ns[i]);
 		after_work = after_work < 0 ? 0 : after_work;
 		if (after_launch > RELEASE_NS && after_work > RELEASE_NS)
 			continue;

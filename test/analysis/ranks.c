@@ -432,8 +432,10 @@ static struct lab *two_processes(const char *more)
 
 	for (int g = 0; g < 12; g++)
 		for (int r = 0; r < 2; r++)
-			write_line(&p, "kernel ncclDevKernel_AllReduce_Sum_f32_RING_LL process=%d device=%d stream=%d %d..%d",
-				   10 + r, r, 17 + r, 1000 * g + (r ? 130 : 100), 1000 * g + 200);
+			write_line(
+				&p,
+				"kernel ncclDevKernel_AllReduce_Sum_f32_RING_LL process=%d device=%d stream=%d %d..%d",
+				10 + r, r, 17 + r, 1000 * g + (r ? 130 : 100), 1000 * g + 200);
 	write_line(&p, "%s", more);
 	return lab_of_page(&p);
 }
@@ -459,8 +461,9 @@ TEST(ranks, refuse_ordinals_when_counts_differ)
 				      "20000..20100");
 
 	EXPECT_EQ_INT(l->ranks.n_collectives, 0);
-	EXPECT_EQ_TEXT(l->ranks.reason, "group without a name: rank 0 has 12 kernels and rank 1 has 13: without arguments or "
-					"sequence numbers they cannot be matched");
+	EXPECT_EQ_TEXT(l->ranks.reason,
+	               "group without a name: rank 0 has 12 kernels and rank 1 has 13: without arguments or "
+	               "sequence numbers they cannot be matched");
 	end(l);
 }
 
@@ -621,13 +624,14 @@ static void write_step(struct page *p, int number, int size, const struct step_o
 	const int64_t start = s->stop - s->length;
 	int64_t host = start + s->sleep, device = host;
 
-	write_line(p, "op ProfilerStep#%d kind=annotation %lld..%lld", number, (long long)start, (long long)s->stop + 100);
+	write_line(p, "op ProfilerStep#%d kind=annotation %lld..%lld", number, (long long)start,
+	           (long long)s->stop + 100);
 	if (s->range)
 		write_line(p, "op %s kind=annotation %lld..%lld", s->range, (long long)start, (long long)host);
 	for (int i = 0; i < s->n; i++, host += s->launch) {
 		device = device > host + 8000 ? device : host + 8000;
-		write_line(p, "kernel gemm stream=7 launch=%lld..%lld %lld..%lld", (long long)host, (long long)host + 4000,
-			   (long long)device, (long long)(device + s->kernel));
+		write_line(p, "kernel gemm stream=7 launch=%lld..%lld %lld..%lld", (long long)host,
+		           (long long)host + 4000, (long long)device, (long long)(device + s->kernel));
 		device += s->kernel;
 	}
 	device = device > host + 8000 ? device : host + 8000;
@@ -664,8 +668,9 @@ TEST(ranks, find_200_ms_that_no_phase_shows)
 	for (int r = 0; r < 4; r++) {
 		write_line(&p, "source r%d rank=%d", r, r);
 		for (int k = 0; k < N_STEPS; k++)
-			write_step(&p, k, 4, &(struct step_of){ 300000000LL * (k + 1), phase[r], r == 1 ? 200000000 : 0, NULL,
-								2, 10000, 45000000 });
+			write_step(&p, k, 4,
+			           &(struct step_of){ 300000000LL * (k + 1), phase[r], r == 1 ? 200000000 : 0, NULL, 2,
+			                              10000, 45000000 });
 	}
 
 	struct lab *l = lab_of_page(&p);
@@ -694,8 +699,9 @@ TEST(ranks, find_200_ms_that_no_phase_shows)
 
 TEST(ranks, find_data_loading_by_its_name)
 {
-	struct lab *l = four_ranks((struct step_of){ 0, 40000000, 3000000, "enumerate(DataLoader)#0", 2, 10000, 1000000 },
-				   (struct step_of){ 0, 40000000, 18000000, "enumerate(DataLoader)#0", 2, 10000, 1000000 });
+	struct lab *l =
+		four_ranks((struct step_of){ 0, 40000000, 3000000, "enumerate(DataLoader)#0", 2, 10000, 1000000 },
+	                   (struct step_of){ 0, 40000000, 18000000, "enumerate(DataLoader)#0", 2, 10000, 1000000 });
 	const struct rank_summary *late = summary_of(l, 2);
 
 	EXPECT(late->is_straggler);
@@ -809,19 +815,24 @@ static int64_t near(int64_t time, int64_t off)
 /* A kernel, perhaps of communication, with arguments that may be wrong in any way. */
 static void write_any_kernel(struct page *p, int64_t *clock, int number)
 {
-	static const char *const names[] = { "allreduce", "allgather", "broadcast", "send", "recv", "all_to_allv", "?" };
+	static const char *const names[] = {
+		"allreduce", "allgather", "broadcast", "send", "recv", "all_to_allv", "?"
+	};
 	const int64_t start = any_time((*clock += 1000) + any(500)), stop = any_time(near(start, 700 + any(400)));
 	char arguments[256] = "";
 
 	if (any(8))
-		snprintf(arguments, sizeof(arguments), "collective.name=%s collective.group_size=%lld collective.n_in=%lld "
-			 "collective.group_name=%lld collective.dtype=Float", names[any(4) ? 0 : any(ARRAY_LEN(names))],
-			 any(9) ? 2LL : (long long)any(5) - 1, any(9) ? 9LL : INT64_MAX, any(9) ? 0LL : 1LL);
+		snprintf(arguments, sizeof(arguments),
+		         "collective.name=%s collective.group_size=%lld collective.n_in=%lld "
+		         "collective.group_name=%lld collective.dtype=Float",
+		         names[any(4) ? 0 : any(ARRAY_LEN(names))], any(9) ? 2LL : (long long)any(5) - 1,
+		         any(9) ? 9LL : INT64_MAX, any(9) ? 0LL : 1LL);
 	if (number >= 0)
-		snprintf(arguments + strlen(arguments), sizeof(arguments) - strlen(arguments), " collective.sequence=%lld",
-			 (long long)any_time(number));
+		snprintf(arguments + strlen(arguments), sizeof(arguments) - strlen(arguments),
+		         " collective.sequence=%lld", (long long)any_time(number));
 	if (any(4) == 0)
-		write_line(p, "kernel gemm%lld stream=7 %lld..%lld", (long long)any(3), (long long)start, (long long)stop);
+		write_line(p, "kernel gemm%lld stream=7 %lld..%lld", (long long)any(3), (long long)start,
+		           (long long)stop);
 	else if (any(2))
 		write_line(p, "kernel ncclDevKernel_AllReduce stream=17 %s %lld..%lld", arguments, (long long)start,
 			   (long long)stop);
@@ -1009,7 +1020,8 @@ TEST(ranks, with_a_straggler_show_its_forty_products)
 TEST(ranks, of_one_nsys_file_are_its_processes)
 {
 	struct lab *l = lab_of_files((const char *const[]){ "test/data/ddp/nsys_balanced.sqlite.gz" }, 1);
-	/* In this run it is the process on device 0 that submits late: its kernels last 0.14 ms, the other's 1 to 7 ms. */
+	/* In this run it is the process on device 0 that submits late: its kernels last 0.14 ms, the other's 1 to 7 ms.
+	 */
 	const struct rank_summary *late = summary_of(l, 0);
 
 	EXPECT_EQ_INT(l->ranks.n_ranks, 2);

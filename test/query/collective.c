@@ -24,8 +24,10 @@ TEST(collective, is_known_by_any_of_its_names)
 TEST(collective, has_the_bytes_of_its_input_and_an_all_gather_of_its_output)
 {
 	struct trace *t = trace_of(
-		"kernel a collective.name=allreduce collective.dtype=BFloat16 collective.n_in=100 collective.n_out=100 0..1\n"
-		"kernel b collective.name=_allgather_base collective.dtype=Float collective.n_in=100 collective.n_out=800 2..3\n"
+		"kernel a collective.name=allreduce collective.dtype=BFloat16 collective.n_in=100 collective.n_out=100 "
+	        "0..1\n"
+		"kernel b collective.name=_allgather_base collective.dtype=Float collective.n_in=100 "
+	        "collective.n_out=800 2..3\n"
 		"kernel c collective.name=broadcast collective.dtype=QInt32 collective.n_in=100 4..5\n"
 		"kernel d collective.name=broadcast collective.dtype=Double collective.n_in=0x2000000000000000 6..7\n");
 
