@@ -123,9 +123,8 @@ static void end(void)
 
 	if (!atomic_load(&collector.is_ready) || head->pid != getpid() || atomic_exchange(&collector.is_ending, true))
 		return;
-	window_close();
-	cupti_flush(true);
-	keeper_wake();
+	if (!keeper_end())
+		atomic_store(&head->gave_up, 1);
 	atomic_store(&head->last_ns, now_ns());
 	atomic_store(&head->ended, 1);
 }

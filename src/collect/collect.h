@@ -130,6 +130,9 @@ size_t segments_ready(void);
 bool keeper_begin(void);
 void keeper_wake(void);
 
+/* Close the window and have CUPTI hand out everything; false when that made no progress for seconds and was left. */
+bool keeper_end(void);
+
 /* Reserve some segments on this thread, unless another does; false when there is nothing to reserve. */
 bool keeper_help(void);
 void keeper_forked(void);

@@ -203,6 +203,8 @@ static void write_module(uint32_t flag, const struct cupti_module_data *d)
 
 static void on_resource(uint32_t id, const struct cupti_resource_data *d)
 {
+	const uint64_t began = now_ns();
+
 	switch (id) {
 	case CUPTI_CONTEXT_CREATED: collector_end_at_exit(); break;
 	case CUPTI_MODULE_LOADED: write_module(1, d->descriptor); break;
@@ -215,6 +217,9 @@ static void on_resource(uint32_t id, const struct cupti_resource_data *d)
 	case CUPTI_GRAPHNODE_UPDATED: write_graph_node(3, d->descriptor); break;
 	case CUPTI_GRAPHNODE_SET_PARAMS: write_graph_node(4, d->descriptor); break;
 	}
+	count(&collector.head->cost_calls[SPOOL_COST_RESOURCE], 1);
+	count(&collector.head->cost_sampled[SPOOL_COST_RESOURCE], 1);
+	count(&collector.head->cost_ns[SPOOL_COST_RESOURCE], now_ns() - began);
 }
 
 static void on_callback(void *user, uint32_t domain, uint32_t id, const void *data)

@@ -3,7 +3,9 @@
  *
  * It reserves segments ahead of need, follows the launcher's wish, hands out
  * complete activity buffers, ties the clocks, and gives up when the disk is
- * full or when it finds itself stuck. All signals are blocked in it.
+ * full. At the program's end it has CUPTI hand out the rest, while the thread
+ * that ends the program watches: when nothing moves any more it goes on
+ * without us. All signals are blocked in the keeper.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -19,7 +21,11 @@
 
 #include "collect/collect.h"
 
-enum { AHEAD = 32, HELP = 8, TICK_MS = 50, CLOCK_EVERY_MS = 1000, LINGER_MS = 3000 };
+enum { AHEAD = 32, HELP = 8, TICK_MS = 50, CLOCK_EVERY_MS = 1000, LINGER_MS = 3000, STUCK_MS = 3000 };
+
+/* A futex: the last work of a process. */
+static _Atomic uint32_t last_work;
+enum { LAST_NONE, LAST_DONE };
 
 void keeper_wake(void)
 {
@@ -82,6 +88,7 @@ void keeper_forked(void)
 {
 	pthread_mutex_init(&reserve_lock, NULL);
 	atomic_store(&is_exhausted, false);
+	atomic_store(&last_work, LAST_NONE);
 }
 
 /* With a time to keep: segments whose last record is older are cleaned and used again. */
@@ -170,7 +177,32 @@ static void *keep(void *p)
 		syscall(SYS_futex, &collector.keeper_call, FUTEX_WAIT_PRIVATE, 0, &tick, NULL, 0);
 		atomic_store(&collector.keeper_call, 0);
 	}
+	if (atomic_load(&collector.epoch) == epoch) {
+		window_close();
+		cupti_flush(true);
+		atomic_store(&last_work, LAST_DONE);
+		syscall(SYS_futex, &last_work, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+	}
 	return NULL;
+}
+
+bool keeper_end(void)
+{
+	const struct timespec tick = { 0, TICK_MS * 1000000 };
+	uint64_t moved_ns = now_ns(), n_before = 0;
+
+	keeper_wake();
+	while (atomic_load(&last_work) == LAST_NONE) {
+		const uint64_t n = atomic_load(&collector.head->cost_calls[SPOOL_COST_BUFFER_TAKEOVER]);
+
+		if (n != n_before)
+			moved_ns = now_ns();
+		else if (now_ns() - moved_ns > STUCK_MS * 1000000ull)
+			return false;
+		n_before = n;
+		syscall(SYS_futex, &last_work, FUTEX_WAIT_PRIVATE, LAST_NONE, &tick, NULL, 0);
+	}
+	return true;
 }
 
 bool keeper_begin(void)

@@ -196,6 +196,19 @@ TEST(collect_damage, leaves_the_buffers_to_a_profiler_of_the_program)
 	EXPECT(capture_count(&c, SPOOL_KERNEL) <= 73);
 }
 
+TEST(collect_damage, lets_a_program_end_when_cupti_does_not)
+{
+	struct capture c;
+
+	capture_begin(&c);
+	c.variables[0] = "FAKE_CUPTI_SLOW_MS=60000";
+	capture_run(&c, "init launch:23 sync print:done");
+	EXPECT_EQ_TEXT(c.output, "done\n");
+	EXPECT_EQ_INT(c.processes[0].head->gave_up, 1);
+	EXPECT_EQ_INT(c.processes[0].head->n_launches, 23);
+	EXPECT(c.processes[0].head->cost_calls[SPOOL_COST_RESOURCE] > 0);
+}
+
 TEST(collect_damage, yields_cupti_to_a_profiler_of_the_program)
 {
 	struct capture c;

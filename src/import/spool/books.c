@@ -96,7 +96,7 @@ static void lose_counted(struct target *t)
 		{ "zero_timestamp", h->n_zero_time, "activity records without times" },
 		{ "unknown", h->n_unknown, "activity records that the collector does not know" },
 		{ "disk_full", h->is_disk_full, "the disk was full; recording stopped" },
-		{ "gave_up", h->gave_up, "the collector found itself stuck and stopped" },
+		{ "gave_up", h->gave_up, "CUPTI did not hand out the rest at the end of the process, which was not kept waiting" },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(losses); i++)
