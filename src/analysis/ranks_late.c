@@ -63,7 +63,7 @@ static struct rank_steps own_steps(const struct parts *p, const struct participa
 			continue;
 		if (steps.n && host.start_ns < steps.of[steps.n - 1].host.end_ns)
 			continue;
-		steps.of[steps.n++] = (struct rank_step){ host, interval_ns(s->completion), s->number };
+		steps.of[steps.n++] = (struct rank_step){ host, interval_ns(s->completion), s->number, false };
 	}
 	return steps;
 }
@@ -86,7 +86,7 @@ static struct rank_steps whole_span(const struct parts *p, uint32_t who)
 		end = c->end_ns > end ? c->end_ns : end;
 	}
 	if (first <= last) {
-		steps.of[0] = (struct rank_step){ { first, plus(last, 1) }, minus(end, start), 0 };
+		steps.of[0] = (struct rank_step){ { first, plus(last, 1) }, minus(end, start), 0, false };
 		steps.n = 1;
 	}
 	return steps;
@@ -171,8 +171,10 @@ static void add_collective(struct group_work *w, const struct matched_collective
 		sum->wait_ns = plus(sum->wait_ns, m->wait_ns);
 		sum->transfer_ns = plus(sum->transfer_ns, m->transfer_ns);
 		whole->n++;
-		if (step)
+		if (step) {
 			step->n++;
+			w->steps[who].of[at].is_judged = true;
+		}
 		if (m->rank == c->last_rank)
 			add_late(w, c, k, whole, step);
 	}
@@ -285,8 +287,13 @@ bool lateness_judge(struct parts *p, struct err *err)
 			;
 		judge_group(p, steps, p->group_of[i], i, k - i);
 	}
-	for (size_t w = 0; w < p->n_whos; w++)
-		out->of[w].late_ns_per_step = steps[w].n ? out->of[w].critical_ns / (int64_t)steps[w].n : 0;
+	for (size_t w = 0; w < p->n_whos; w++) {
+		int64_t n_judged = 0;
+
+		for (size_t i = 0; i < steps[w].n; i++)
+			n_judged += steps[w].of[i].is_judged;
+		out->of[w].late_ns_per_step = n_judged ? out->of[w].critical_ns / n_judged : 0;
+	}
 	out->suspect = find_suspect(p);
 	return lateness_explain(p, steps, err);
 }

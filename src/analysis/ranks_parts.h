@@ -159,6 +159,7 @@ struct rank_step {
 	struct interval host; /* operations submitted inside it are its */
 	int64_t wall_ns;
 	int64_t number;
+	bool is_judged; /* holds a collective with waits */
 };
 
 struct rank_steps {
