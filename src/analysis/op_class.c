@@ -131,7 +131,8 @@ static size_t collect_ranges(const struct trace *t, struct comm_range *out)
 	size_t n = 0;
 
 	for (size_t i = 0; i < t->nvtx.n; i++)
-		if (t->nvtx.track[i] != NULL_ref && t->nvtx.end_ns[i] != NULL_i64 && is_comm_domain(t, t->nvtx.domain[i]))
+		if (t->nvtx.track[i] != NULL_ref && t->nvtx.end_ns[i] != NULL_i64 &&
+		    is_comm_domain(t, t->nvtx.domain[i]))
 			out[n++] = (struct comm_range){ t->nvtx.track[i], t->nvtx.start_ns[i], t->nvtx.end_ns[i] };
 	for (size_t i = 0; i < t->mpi.n; i++)
 		if (t->mpi.track[i] != NULL_ref && t->mpi.end_ns[i] != NULL_i64)

@@ -29,7 +29,8 @@ void call_sums_begin(struct call_sums *out, const struct timeline *tl, struct ar
 	for (size_t i = 0; i < tl->n_ops; i++) {
 		const uint32_t call = tl->ops[i].call;
 
-		if (call != NULL_ref && (out->last_end_ns[call] == NULL_i64 || tl->ops[i].end_ns > out->last_end_ns[call]))
+		if (call != NULL_ref &&
+		    (out->last_end_ns[call] == NULL_i64 || tl->ops[i].end_ns > out->last_end_ns[call]))
 			out->last_end_ns[call] = tl->ops[i].end_ns;
 	}
 	for (size_t i = 0; i < tl->trace->thread.n; i++)
@@ -110,7 +111,7 @@ static const char *name_of(const struct found_step *f, int64_t number, struct ar
 
 /* Steps with completions. before: by row of thread, when the step before was complete. */
 static void complete_steps(struct scope *out, const struct timeline *tl, const struct call_sums *sums,
-			   struct found_steps *found, struct arena *arena, struct arena *scratch)
+                           struct found_steps *found, struct arena *arena, struct arena *scratch)
 {
 	int64_t *before_ns = arena_array(scratch, int64_t, tl->trace->thread.n), number = 0;
 
@@ -126,8 +127,13 @@ static void complete_steps(struct scope *out, const struct timeline *tl, const s
 		sum_launched(tl, sums, f);
 		number = i && f->process == f[-1].process ? number + 1 : 0;
 		*s = (struct scope_step){
-			.name = name_of(f, number, arena), .number = f->number >= 0 ? f->number : number, .thread = f->thread,
-			.process = f->process, .host = f->host, .completion = f->host, .n_ops = f->n_ops,
+			.name = name_of(f, number, arena),
+			.number = f->number >= 0 ? f->number : number,
+			.thread = f->thread,
+			.process = f->process,
+			.host = f->host,
+			.completion = f->host,
+			.n_ops = f->n_ops,
 		};
 		if (f->is_cut)
 			s->flags |= STEP_PARTIAL;
@@ -185,16 +191,19 @@ static bool choose_steps(struct scope *out, const struct scope_args *args, struc
 	if (!args->steps || n)
 		return true;
 	if (!out->n_steps)
-		return fail(err, "steps %s: the trace has none (ProfilerStep#N, ranges that repeat, launches of a graph)",
-			    args->steps);
-	return fail(err, "steps %s: the trace has steps %lld to %lld", args->steps, (long long)lowest, (long long)highest);
+		return fail(err,
+		            "steps %s: the trace has none (ProfilerStep#N, ranges that repeat, launches of a graph)",
+		            args->steps);
+	return fail(err, "steps %s: the trace has steps %lld to %lld", args->steps, (long long)lowest,
+	            (long long)highest);
 }
 
 /* Steps that count: without warm-up and partial ones, unless there are no others or a person asked for them. */
 static void use_steps(struct scope *out, const struct scope_args *args)
 {
-	const uint8_t wanted_out = args->steps ? STEP_OUTSIDE : args->with_warm_up ? STEP_OUTSIDE | STEP_PARTIAL :
-					       STEP_OUTSIDE | STEP_PARTIAL | STEP_WARM_UP;
+	const uint8_t wanted_out = args->steps          ? STEP_OUTSIDE
+	                           : args->with_warm_up ? STEP_OUTSIDE | STEP_PARTIAL
+	                                                : STEP_OUTSIDE | STEP_PARTIAL | STEP_WARM_UP;
 	const uint8_t tries[] = { wanted_out, STEP_OUTSIDE | STEP_PARTIAL, STEP_OUTSIDE };
 
 	for (size_t k = 0; k < ARRAY_LEN(tries) && out->n_used == 0; k++)
@@ -284,11 +293,14 @@ static bool need(struct trace *trace, struct err *err)
 {
 	static const struct need needs[] = {
 		{ TABLE_nvtx, BIT(nvtx, start_ns) | BIT(nvtx, end_ns) | BIT(nvtx, track) | BIT(nvtx, kind) |
-			      BIT(nvtx, name) | BIT(nvtx, domain) },
+		                      BIT(nvtx, name) | BIT(nvtx, domain) },
 		{ TABLE_op, BIT(op, start_ns) | BIT(op, end_ns) | BIT(op, track) | BIT(op, kind) | BIT(op, name) },
-		{ TABLE_kernel, BIT(kernel, graph) }, { TABLE_memcpy, BIT(memcpy, graph) | BIT(memcpy, bytes) },
-		{ TABLE_memset, BIT(memset, graph) | BIT(memset, bytes) }, { TABLE_graph_run, BIT(graph_run, graph) },
-		{ TABLE_library_call, BIT(library_call, start_ns) | BIT(library_call, track) | BIT(library_call, name) },
+		{ TABLE_kernel, BIT(kernel, graph) },
+		{ TABLE_memcpy, BIT(memcpy, graph) | BIT(memcpy, bytes) },
+		{ TABLE_memset, BIT(memset, graph) | BIT(memset, bytes) },
+		{ TABLE_graph_run, BIT(graph_run, graph) },
+		{ TABLE_library_call,
+		  BIT(library_call, start_ns) | BIT(library_call, track) | BIT(library_call, name) },
 		{ TABLE_overhead, BIT(overhead, start_ns) | BIT(overhead, track) | BIT(overhead, name) },
 		NEED(nvtx_domain),
 	};
@@ -297,7 +309,7 @@ static bool need(struct trace *trace, struct err *err)
 }
 
 bool scope_find(struct scope *out, const struct timeline *tl, const struct scope_args *args, struct arena *arena,
-		struct err *err)
+                struct err *err)
 {
 	const struct thresholds defaults = thresholds_default(), *limits = args->limits ? args->limits : &defaults;
 	struct arena scratch = { 0 };
@@ -310,7 +322,7 @@ bool scope_find(struct scope *out, const struct timeline *tl, const struct scope
 		return false;
 	if (args->has_window && args->window.end_ns <= args->window.start_ns)
 		return fail(err, "window: ends at %lld ns, starts at %lld ns", (long long)args->window.end_ns,
-			    (long long)args->window.start_ns);
+		            (long long)args->window.start_ns);
 	call_sums_begin(&sums, tl, &scratch);
 	out->source = find_marked_steps(&found, tl, &sums, args->step, &scratch);
 	if (args->step && !found.n) {

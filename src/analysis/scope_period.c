@@ -176,13 +176,19 @@ static const struct call *call_of(const struct timeline *tl, const struct sequen
  * A step of the operations at places [from, to) of a sequence. It lasts until
  * the call behind it; where there is none its end is not known.
  */
-static void add_step(struct found_steps *out, const struct timeline *tl, const struct sequence *s, size_t from, size_t to,
-		     bool is_last, struct arena *arena)
+static void add_step(struct found_steps *out, const struct timeline *tl, const struct sequence *s, size_t from,
+                     size_t to, bool is_last, struct arena *arena)
 {
 	const struct call *first = call_of(tl, s, from);
 	struct found_step step = {
-		NULL, -1, tl->threads[first->thread].thread, tl->threads[first->thread].process,
-		{ first->start_ns, first->end_ns }, NULL_i64, (uint32_t)(to - from), is_last,
+		NULL,
+		-1,
+		tl->threads[first->thread].thread,
+		tl->threads[first->thread].process,
+		{ first->start_ns, first->end_ns },
+		NULL_i64,
+		(uint32_t)(to - from),
+		is_last,
 	};
 
 	for (size_t i = from; i < to; i++) {
@@ -225,8 +231,8 @@ static uint32_t number_graph(struct names *names, const struct timeline *tl, con
 	return call->class == CALL_GRAPH_LAUNCH ? names_number(names, &key, sizeof(key)) : NULL_ref;
 }
 
-static bool find_graph(struct found_steps *out, const struct timeline *tl, const struct sequence *s, struct arena *arena,
-		       struct arena *scratch)
+static bool find_graph(struct found_steps *out, const struct timeline *tl, const struct sequence *s,
+                       struct arena *arena, struct arena *scratch)
 {
 	struct names names = { .arena = scratch };
 	uint32_t *graph = arena_array(scratch, uint32_t, s->n), best = NULL_ref;
@@ -262,7 +268,7 @@ static bool find_graph(struct found_steps *out, const struct timeline *tl, const
 
 /* Where in a period the device waited longest, over all repetitions. */
 static size_t find_border(const struct timeline *tl, const struct sequence *s, const struct repetition *r,
-			  struct arena *scratch)
+                          struct arena *scratch)
 {
 	double *waited = arena_array(scratch, double, r->period);
 	size_t best = 0;
@@ -279,8 +285,8 @@ static size_t find_border(const struct timeline *tl, const struct sequence *s, c
 	return best;
 }
 
-static bool find_period(struct found_steps *out, const struct timeline *tl, const struct sequence *s, struct arena *arena,
-			struct arena *scratch)
+static bool find_period(struct found_steps *out, const struct timeline *tl, const struct sequence *s,
+                        struct arena *arena, struct arena *scratch)
 {
 	struct repetition r;
 	size_t at, end;
@@ -304,7 +310,7 @@ enum step_source find_unmarked_steps(struct found_steps *out, const struct timel
 {
 	struct arena scratch = { 0 };
 	bool (*const ways[])(struct found_steps *, const struct timeline *, const struct sequence *, struct arena *,
-			     struct arena *) = { find_graph, find_period };
+	                     struct arena *) = { find_graph, find_period };
 	static const enum step_source sources[] = { STEPS_GRAPH, STEPS_PERIOD };
 	enum step_source source = STEPS_NONE;
 	uint32_t *first;

@@ -76,10 +76,11 @@ static bool is_communication(const char *name)
 	return strncmp(name, "nccl:", 5) == 0 || strncmp(name, "gloo:", 5) == 0 || strncmp(name, "c10d::", 6) == 0;
 }
 
-static void add_mark(struct marks *out, const struct trace *t, ref thread, str_id name, int64_t start_ns, int64_t end_ns)
+static void add_mark(struct marks *out, const struct trace *t, ref thread, str_id name, int64_t start_ns,
+                     int64_t end_ns)
 {
-	if (thread == NULL_ref || t->thread.process[thread] == NULL_ref || name == NULL_str || judge_span(start_ns, end_ns) != N_QUARANTINES ||
-	    is_communication(trace_text(t, name)))
+	if (thread == NULL_ref || t->thread.process[thread] == NULL_ref || name == NULL_str ||
+	    judge_span(start_ns, end_ns) != N_QUARANTINES || is_communication(trace_text(t, name)))
 		return;
 	out->of[out->n++] = (struct mark){ thread, name, start_ns, end_ns, 0 };
 }
@@ -151,7 +152,7 @@ static int64_t number_in(const char *name)
 
 /* Give every mark the number of its masked name. */
 static struct group *group_marks(struct marks *m, const struct timeline *tl, const struct call_sums *sums, size_t *n,
-				 struct arena *arena)
+                                 struct arena *arena)
 {
 	struct names names = { .arena = arena };
 	struct text masked = { 0 };
@@ -183,8 +184,8 @@ static struct group *group_marks(struct marks *m, const struct timeline *tl, con
 }
 
 /* Steps of one thread: marks of a group, in order of time. */
-static void add_thread(struct found_steps *out, const struct timeline *tl, const struct mark *mark, size_t n, bool to_next,
-		       struct arena *arena)
+static void add_thread(struct found_steps *out, const struct timeline *tl, const struct mark *mark, size_t n,
+                       bool to_next, struct arena *arena)
 {
 	int64_t right_ns = INT64_MIN;
 
@@ -196,10 +197,18 @@ static void add_thread(struct found_steps *out, const struct timeline *tl, const
 		if (mark[i].start_ns < right_ns)
 			continue;
 		right_ns = has_next ? mark[i + 1].start_ns : mark[i].end_ns;
-		found_add(out, &(struct found_step){
-			name, number_in(name), mark[i].thread, tl->trace->thread.process[mark[i].thread],
-			{ mark[i].start_ns, right_ns }, NULL_i64, 0, to_next && !has_next,
-		}, arena);
+		found_add(out,
+		          &(struct found_step){
+				  name,
+				  number_in(name),
+				  mark[i].thread,
+				  tl->trace->thread.process[mark[i].thread],
+				  { mark[i].start_ns, right_ns },
+				  NULL_i64,
+				  0,
+				  to_next && !has_next,
+			  },
+		          arena);
 	}
 }
 
@@ -216,13 +225,13 @@ static double uncovered_share(const struct mark *mark, size_t n)
 
 /* Marks that pass a test, thread by thread. */
 static void add_marks(struct found_steps *out, const struct timeline *tl, const struct marks *m, bool may_reach,
-		      struct arena *arena)
+                      struct arena *arena)
 {
 	for (size_t i = 0, end; i < m->n; i = end) {
 		for (end = i; end < m->n && m->of[end].thread == m->of[i].thread; end++)
 			;
 		add_thread(out, tl, &m->of[i], end - i,
-			   may_reach && uncovered_share(&m->of[i], end - i) > UNCOVERED_SHARE, arena);
+		           may_reach && uncovered_share(&m->of[i], end - i) > UNCOVERED_SHARE, arena);
 	}
 }
 
@@ -245,7 +254,7 @@ static int by_count(const void *pa, const void *pb)
 
 /* True when ranges with much time between them still divide the work of their thread evenly. */
 static bool divides_evenly(const struct timeline *tl, const struct call_sums *sums, const struct mark *mark, size_t n,
-			   struct arena *scratch)
+                           struct arena *scratch)
 {
 	const uint32_t thread = sums->thread_of[mark[0].thread];
 	uint64_t *counts;
@@ -266,7 +275,7 @@ static bool divides_evenly(const struct timeline *tl, const struct call_sums *su
 }
 
 static bool has_even_thread(const struct timeline *tl, const struct call_sums *sums, const struct marks *m,
-			    struct arena *scratch)
+                            struct arena *scratch)
 {
 	for (size_t i = 0, end; i < m->n; i = end) {
 		for (end = i; end < m->n && m->of[end].thread == m->of[i].thread; end++)
@@ -279,7 +288,7 @@ static bool has_even_thread(const struct timeline *tl, const struct call_sums *s
 
 /* Of ranges that repeat, the outermost ones; then the group that launches work and covers most. SIZE_MAX: none. */
 static size_t find_best(const struct timeline *tl, const struct call_sums *sums, struct marks *m,
-			const struct group **groups, struct arena *arena)
+                        const struct group **groups, struct arena *arena)
 {
 	size_t n, kept = 0, best = SIZE_MAX;
 
@@ -314,7 +323,8 @@ static void take_away(struct marks *m, const struct marks *some)
 	for (size_t i = 0; i < m->n; i++) {
 		while (j < some->n && by_thread_and_start(&some->of[j], &m->of[i]) < 0)
 			j++;
-		if (j < some->n && by_thread_and_start(&some->of[j], &m->of[i]) == 0 && some->of[j].name == m->of[i].name)
+		if (j < some->n && by_thread_and_start(&some->of[j], &m->of[i]) == 0 &&
+		    some->of[j].name == m->of[i].name)
 			continue;
 		m->of[n++] = m->of[i];
 	}
@@ -326,7 +336,7 @@ static void take_away(struct marks *m, const struct marks *some)
  * what fills them and repeats more often is taken instead.
  */
 static bool find_repeating(struct found_steps *out, const struct timeline *tl, const struct call_sums *sums,
-			   struct marks *all, struct arena *arena)
+                           struct marks *all, struct arena *arena)
 {
 	struct marks steps = copy_marks(all, arena);
 	const struct group *groups;
@@ -377,7 +387,7 @@ static void keep_named(struct marks *m, const struct trace *t, const char *name)
 }
 
 enum step_source find_marked_steps(struct found_steps *out, const struct timeline *tl, const struct call_sums *sums,
-				   const char *name, struct arena *arena)
+                                   const char *name, struct arena *arena)
 {
 	struct marks marks = find_marks(tl->trace, arena), some = copy_marks(&marks, arena);
 

@@ -80,8 +80,8 @@ static void find_calls(const struct timeline *tl, struct found_moments *m, struc
 		if (!known[name])
 			known[name] = loads_code(text) ? 2 : takes_memory(text) ? 3 : 1;
 		if (known[name] > 1)
-			found(&m[known[name] == 2 ? MOMENT_LOAD : MOMENT_ALLOCATION], t->thread.process[t->api.track[i]],
-			      t->api.start_ns[i]);
+			found(&m[known[name] == 2 ? MOMENT_LOAD : MOMENT_ALLOCATION],
+			      t->thread.process[t->api.track[i]], t->api.start_ns[i]);
 	}
 }
 
@@ -93,14 +93,15 @@ static void find_other(const struct timeline *tl, struct found_moments *m)
 		const char *name = trace_text(t, t->overhead.name[i]);
 
 		if (t->overhead.track[i] != NULL_ref && (has(name, "Module Loading") || has(name, "Function Loading") ||
-							 has(name, "MODULE_LOADING") || has(name, "FUNCTION_LOADING")))
+		                                         has(name, "MODULE_LOADING") || has(name, "FUNCTION_LOADING")))
 			found(&m[MOMENT_LOAD], t->thread.process[t->overhead.track[i]], t->overhead.start_ns[i]);
 	}
 	for (size_t i = 0; i < t->library_call.n; i++) {
 		const char *name = trace_text(t, t->library_call.name[i]);
 
 		if (t->library_call.track[i] != NULL_ref && has(name, "Find") && has(name, "Algorithm"))
-			found(&m[MOMENT_LOAD], t->thread.process[t->library_call.track[i]], t->library_call.start_ns[i]);
+			found(&m[MOMENT_LOAD], t->thread.process[t->library_call.track[i]],
+			      t->library_call.start_ns[i]);
 	}
 	for (size_t i = 0; i < t->nvtx.n; i++)
 		if (t->nvtx.track[i] != NULL_ref && has(trace_text(t, t->nvtx.name[i]), "autotun"))

@@ -78,7 +78,7 @@ static void join(struct timeline_parts *p)
 		if (call && op->flags & OP_IN_GRAPH && call->first_op != i)
 			op->flags |= OP_GRAPH_LATER;
 		op->class = (uint8_t)op_classes_of(&classes, op->table, op->row, call ? call->start_ns : NULL_i64,
-						   call ? tl->threads[call->thread].thread : NULL_ref, &fused);
+		                                   call ? tl->threads[call->thread].thread : NULL_ref, &fused);
 		tl->n_fused += fused;
 	}
 }
@@ -94,7 +94,7 @@ static void widen(struct timeline *tl, bool *any, int64_t start_ns, int64_t end_
 
 /* kind: of nvtx, to leave out what is no range; or NULL. */
 static void widen_by_ranges(struct timeline *tl, bool *any, const int64_t *start_ns, const int64_t *end_ns,
-			    const int32_t *kind, size_t n)
+                            const int32_t *kind, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		/* A range that never ended is there from its start on. */
@@ -131,22 +131,29 @@ static bool need(struct trace *trace, struct err *err)
 #define SPAN(t) BIT(t, start_ns) | BIT(t, end_ns) | BIT(t, track)
 	static const struct need needs[] = {
 		{ TABLE_kernel, SPAN(kernel) | BIT(kernel, launch) | BIT(kernel, shape) | BIT(kernel, op) |
-				BIT(kernel, collective) | BIT(kernel, graph_node) },
-		{ TABLE_kernel_shape, BIT(kernel_shape, name) | BIT(kernel_shape, demangled) | BIT(kernel_shape, short_name) },
+		                        BIT(kernel, collective) | BIT(kernel, graph_node) },
+		{ TABLE_kernel_shape,
+		  BIT(kernel_shape, name) | BIT(kernel_shape, demangled) | BIT(kernel_shape, short_name) },
 		{ TABLE_memcpy, SPAN(memcpy) | BIT(memcpy, launch) | BIT(memcpy, kind) | BIT(memcpy, src_kind) |
-				BIT(memcpy, dst_kind) | BIT(memcpy, graph_node) },
-		{ TABLE_memset, SPAN(memset) | BIT(memset, launch) | BIT(memset, memory_kind) | BIT(memset, graph_node) },
+		                        BIT(memcpy, dst_kind) | BIT(memcpy, graph_node) },
+		{ TABLE_memset,
+		  SPAN(memset) | BIT(memset, launch) | BIT(memset, memory_kind) | BIT(memset, graph_node) },
 		{ TABLE_graph_run, SPAN(graph_run) | BIT(graph_run, launch) },
 		{ TABLE_api, SPAN(api) | BIT(api, name) | BIT(api, correlation) | BIT(api, result) },
-		{ TABLE_sync, SPAN(sync) | BIT(sync, kind) | BIT(sync, event) | BIT(sync, event_sync) | BIT(sync, launch) |
-			      BIT(sync, waited_stream) | BIT(sync, waited_correlation) },
+		{ TABLE_sync, SPAN(sync) | BIT(sync, kind) | BIT(sync, event) | BIT(sync, event_sync) |
+		                      BIT(sync, launch) | BIT(sync, waited_stream) | BIT(sync, waited_correlation) },
 		{ TABLE_cuda_event, BIT(cuda_event, track) | BIT(cuda_event, event) | BIT(cuda_event, event_sync) |
-				    BIT(cuda_event, launch) },
+		                            BIT(cuda_event, launch) },
 		{ TABLE_nvtx, SPAN(nvtx) | BIT(nvtx, kind) | BIT(nvtx, domain) },
 		{ TABLE_op, BIT(op, start_ns) | BIT(op, end_ns) | BIT(op, collective) },
 		{ TABLE_mpi, SPAN(mpi) },
 		{ TABLE_overhead, SPAN(overhead) | BIT(overhead, name) },
-		NEED(stream), NEED(context), NEED(thread), NEED(process), NEED(device), NEED(nvtx_domain),
+		NEED(stream),
+		NEED(context),
+		NEED(thread),
+		NEED(process),
+		NEED(device),
+		NEED(nvtx_domain),
 	};
 #undef SPAN
 
@@ -165,8 +172,8 @@ static void number_contexts(struct timeline_parts *p)
 	for (unsigned pass = 0; pass < 3; pass++) {
 		for (size_t i = 0; i < stream->n; i++)
 			key[i] = pass == 0   ? stream->context[order[i]]
-				 : pass == 1 ? stream->device_number[order[i]]
-					     : stream->process[order[i]];
+			         : pass == 1 ? stream->device_number[order[i]]
+			                     : stream->process[order[i]];
 		sort_by_key(key, order, stream->n, p->scratch);
 	}
 	p->context_of_stream = arena_array(p->scratch, uint32_t, stream->n);
@@ -175,7 +182,7 @@ static void number_contexts(struct timeline_parts *p)
 		const uint32_t a = order[i], b = order[i ? i - 1 : 0];
 
 		p->n_contexts += stream->context[a] != stream->context[b] || stream->process[a] != stream->process[b] ||
-				 stream->device_number[a] != stream->device_number[b];
+		                 stream->device_number[a] != stream->device_number[b];
 		p->context_of_stream[a] = (uint32_t)p->n_contexts - 1;
 	}
 }
@@ -198,6 +205,7 @@ bool timeline_build(struct timeline *out, struct trace *trace, struct arena *are
 	find_extent(out);
 	number_contexts(&parts);
 	submissions_build(&parts.by_stream, out, NULL, trace->stream.n, &scratch);
+	streams_begin(&parts);
 	events_begin(&parts);
 	timeline_find_ready(&parts);
 	timeline_find_waits(&parts);

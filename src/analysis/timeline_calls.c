@@ -28,13 +28,13 @@ static void close_call(struct open_call *open)
 }
 
 static void fold(struct timeline_parts *p, struct open_call *open, size_t row, enum call_class class,
-		 enum wait_kind wait)
+                 enum wait_kind wait)
 {
 	const struct api_table *api = &p->tl->trace->api;
 	const int64_t end_ns = api->end_ns[row] < open->call->end_ns ? api->end_ns[row] : open->call->end_ns;
 
 	if (open->call->class == CALL_OTHER)
-		open->call->class = (uint8_t)class;
+		open->call->class = (uint8_t) class;
 	else if (class == CALL_MODULE && open->call->class != CALL_MODULE)
 		open->module_ns += end_ns - api->start_ns[row];
 	if (p->wait_of_call[open->index] == WAIT_NONE)
@@ -52,9 +52,9 @@ static uint32_t *order_calls(const struct trace *t, struct arena *scratch)
 
 	for (size_t i = 1; i < api->n && is_sorted; i++)
 		is_sorted = api->track[i] > api->track[i - 1] ||
-			    (api->track[i] == api->track[i - 1] &&
-			     (api->start_ns[i] > api->start_ns[i - 1] ||
-			      (api->start_ns[i] == api->start_ns[i - 1] && api->end_ns[i] <= api->end_ns[i - 1])));
+		            (api->track[i] == api->track[i - 1] &&
+		             (api->start_ns[i] > api->start_ns[i - 1] ||
+		              (api->start_ns[i] == api->start_ns[i - 1] && api->end_ns[i] <= api->end_ns[i - 1])));
 	if (is_sorted)
 		return NULL;
 	order = arena_array(scratch, uint32_t, api->n);
@@ -94,8 +94,9 @@ void timeline_fold_calls(struct timeline_parts *p, struct arena *arena)
 	p->wait_of_call = arena_array(p->scratch, uint8_t, api->n);
 	for (size_t i = 0; i < api->n; i++) {
 		const size_t row = order ? order[i] : i;
-		const enum quarantine q = api->track[row] == NULL_ref ?
-						  QUARANTINE_NO_TRACK : judge_span(api->start_ns[row], api->end_ns[row]);
+		const enum quarantine q = api->track[row] == NULL_ref
+		                                  ? QUARANTINE_NO_TRACK
+		                                  : judge_span(api->start_ns[row], api->end_ns[row]);
 		const enum call_class class = call_names_class(&p->names, api->name[row]);
 		const enum wait_kind wait = call_names_wait(&p->names, api->name[row]);
 
@@ -112,9 +113,13 @@ void timeline_fold_calls(struct timeline_parts *p, struct arena *arena)
 		if (thread != api->track[row])
 			begin_thread(tl, thread = api->track[row]);
 		open = (struct open_call){ &tl->calls[tl->n_calls], 0, (uint32_t)tl->n_calls };
-		*open.call = (struct call){ .start_ns = api->start_ns[row], .end_ns = api->end_ns[row],
-					    .thread = (uint32_t)tl->n_threads - 1, .waits = NULL_ref,
-					    .first_op = NULL_ref, .row = (ref)row, .class = (uint8_t)class };
+		*open.call = (struct call){ .start_ns = api->start_ns[row],
+			                    .end_ns = api->end_ns[row],
+			                    .thread = (uint32_t)tl->n_threads - 1,
+			                    .waits = NULL_ref,
+			                    .first_op = NULL_ref,
+			                    .row = (ref)row,
+			                    .class = (uint8_t) class };
 		p->wait_of_call[open.index] = (uint8_t)wait;
 		tl->call_of_api[row] = open.index;
 		tl->threads[tl->n_threads - 1].n_calls++;
@@ -122,4 +127,3 @@ void timeline_fold_calls(struct timeline_parts *p, struct arena *arena)
 	}
 	close_call(&open);
 }
-

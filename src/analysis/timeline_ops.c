@@ -56,7 +56,7 @@ static bool is_usable(const struct merge *m, unsigned table, size_t row)
 }
 
 static const uint8_t *find_launches_with_rows(const struct trace *t, const struct op_source *sources,
-					      struct arena *scratch)
+                                              struct arena *scratch)
 {
 	uint8_t *has_rows = arena_array(scratch, uint8_t, t->api.n);
 
@@ -69,7 +69,10 @@ static const uint8_t *find_launches_with_rows(const struct trace *t, const struc
 
 static void set_sources(struct merge *m, const struct trace *t)
 {
-#define SOURCE(t) { (t).n, (t).start_ns, (t).end_ns, (t).track, (t).launch }
+#define SOURCE(t)                                                                                                      \
+	{                                                                                                              \
+		(t).n, (t).start_ns, (t).end_ns, (t).track, (t).launch                                                 \
+	}
 	const struct op_source sources[N_SOURCES] = {
 		[OF_KERNEL] = SOURCE(t->kernel),
 		[OF_MEMCPY] = SOURCE(t->memcpy),
@@ -153,7 +156,7 @@ static bool next_run(const struct merge *m, unsigned table, size_t *row, struct 
 	if (i == s->n)
 		return false;
 	*run = (struct op_run){ s->start_ns[i], s->end_ns[i], (ref)i, (ref)i + 1, m->device_of_stream[s->track[i]],
-				(uint8_t)table };
+		                (uint8_t)table };
 	*n_rows = 1;
 	for (last = i++; i < s->n && s->track[i] == s->track[last]; i++) {
 		if (!is_usable(m, table, i))
@@ -214,9 +217,15 @@ static struct op *merge_runs(const struct merge *m, struct op_run *heap, size_t 
 		struct op_run *first = &heap[0];
 
 		*out++ = (struct op){
-			.start_ns = first->start_ns, .end_ns = first->end_ns, .ready_ns = NULL_i64, .call = NULL_ref,
-			.before = NULL_ref, .releaser = NULL_ref, .row = first->row,
-			.stream = m->sources[first->table].track[first->row], .table = first->table,
+			.start_ns = first->start_ns,
+			.end_ns = first->end_ns,
+			.ready_ns = NULL_i64,
+			.call = NULL_ref,
+			.before = NULL_ref,
+			.releaser = NULL_ref,
+			.row = first->row,
+			.stream = m->sources[first->table].track[first->row],
+			.table = first->table,
 		};
 		if (!advance(m, first))
 			*first = heap[--n];
@@ -249,7 +258,7 @@ static struct op_run *find_runs(const struct merge *m, size_t **first, size_t *n
 }
 
 static bool build(struct merge *m, struct timeline *tl, uint32_t *index_of_device, struct arena *arena,
-		  struct arena *scratch, struct err *err)
+                  struct arena *scratch, struct err *err)
 {
 	size_t *n_rows = arena_array(scratch, size_t, m->n_keys), *first, n = 0;
 	struct op_run *runs = find_runs(m, &first, n_rows, scratch);

@@ -81,7 +81,7 @@ void sort_by_key(int64_t *key, uint32_t *value, size_t n, struct arena *scratch)
 /* ---- submissions ---- */
 
 static void split_by_key(struct submissions *out, const struct timeline *tl, const uint32_t *key_of_stream,
-			 struct arena *arena)
+                         struct arena *arena)
 {
 	uint32_t *at = arena_array(arena, uint32_t, out->n_keys + 2);
 
@@ -90,7 +90,8 @@ static void split_by_key(struct submissions *out, const struct timeline *tl, con
 	for (size_t k = 2; k < out->n_keys + 2; k++)
 		at[k] += at[k - 1];
 	for (size_t i = 0; i < tl->n_ops; i++)
-		out->order[at[(key_of_stream ? key_of_stream[tl->ops[i].stream] : tl->ops[i].stream) + 1]++] = (uint32_t)i;
+		out->order[at[(key_of_stream ? key_of_stream[tl->ops[i].stream] : tl->ops[i].stream) + 1]++] =
+			(uint32_t)i;
 	out->first = at;
 }
 
@@ -109,7 +110,7 @@ static void add(struct part *part, int64_t key, uint32_t value)
 
 /* Order one key's places. */
 static void order_places(struct submissions *s, const struct timeline *tl, size_t first, size_t n, struct part launched,
-			 struct part orphans, struct arena *scratch)
+                         struct part orphans, struct arena *scratch)
 {
 	size_t a = 0, b = 0;
 	int64_t at_ns = INT64_MIN;
@@ -125,8 +126,8 @@ static void order_places(struct submissions *s, const struct timeline *tl, size_
 	sort_by_key(launched.key, launched.value, launched.n, scratch);
 	sort_by_key(orphans.key, orphans.value, orphans.n, scratch);
 	for (size_t i = first; i < first + n; i++) {
-		const bool is_orphan = b < orphans.n && (a == launched.n || orphans.key[b] <=
-							 tl->ops[launched.value[a]].start_ns);
+		const bool is_orphan =
+			b < orphans.n && (a == launched.n || orphans.key[b] <= tl->ops[launched.value[a]].start_ns);
 		int64_t key = is_orphan ? orphans.key[b] : launched.key[a];
 
 		if (is_orphan && a < launched.n && launched.key[a] < key)
@@ -134,27 +135,31 @@ static void order_places(struct submissions *s, const struct timeline *tl, size_
 		s->order[i] = is_orphan ? orphans.value[b++] : launched.value[a++];
 		at_ns = key > at_ns ? key : at_ns;
 		s->at_ns[i] = at_ns;
-		s->latest[i] = i > first && tl->ops[s->latest[i - 1]].end_ns >= tl->ops[s->order[i]].end_ns ?
-				       s->latest[i - 1] : s->order[i];
+		s->latest[i] = i > first && tl->ops[s->latest[i - 1]].end_ns >= tl->ops[s->order[i]].end_ns
+		                       ? s->latest[i - 1]
+		                       : s->order[i];
 	}
 }
 
 void submissions_build(struct submissions *out, const struct timeline *tl, const uint32_t *key_of_stream, size_t n_keys,
-		       struct arena *arena)
+                       struct arena *arena)
 {
 	struct arena scratch = { 0 };
 	struct part launched, orphans;
 	size_t largest = 0;
 
 	*out = (struct submissions){
-		.order = arena_array(arena, uint32_t, tl->n_ops), .at_ns = arena_array(arena, int64_t, tl->n_ops),
-		.latest = arena_array(arena, uint32_t, tl->n_ops), .n_keys = n_keys,
+		.order = arena_array(arena, uint32_t, tl->n_ops),
+		.at_ns = arena_array(arena, int64_t, tl->n_ops),
+		.latest = arena_array(arena, uint32_t, tl->n_ops),
+		.n_keys = n_keys,
 	};
 	split_by_key(out, tl, key_of_stream, arena);
 	for (size_t k = 0; k < n_keys; k++)
 		if (out->first[k + 1] - out->first[k] > largest)
 			largest = out->first[k + 1] - out->first[k];
-	launched = (struct part){ arena_array(&scratch, int64_t, largest), arena_array(&scratch, uint32_t, largest), 0 };
+	launched =
+		(struct part){ arena_array(&scratch, int64_t, largest), arena_array(&scratch, uint32_t, largest), 0 };
 	orphans = (struct part){ arena_array(&scratch, int64_t, largest), arena_array(&scratch, uint32_t, largest), 0 };
 	for (size_t k = 0; k < n_keys; k++)
 		order_places(out, tl, out->first[k], out->first[k + 1] - out->first[k], launched, orphans, &scratch);

@@ -42,7 +42,7 @@ enum wait_kind call_names_wait(struct call_names *names, str_id name);
 /* Classes of operations, from the trace alone. */
 struct op_classes {
 	const struct trace *trace;
-	uint8_t *of_shape;  /* by kernel_shape: 0 not yet looked at, 1 compute, 2 communication, 3 compute with fused communication */
+	uint8_t *of_shape; /* by kernel_shape: enum shape_class of op_class.c */
 	struct comm_ranges {
 		int64_t *start_ns, *end_ns; /* of one thread: sorted and disjoint */
 		uint32_t *first;            /* by thread, n_threads + 1 */
@@ -96,9 +96,10 @@ struct numbered_stream {
 
 struct events {
 	struct recorded_event *records; /* sorted by (process, event, event_sync, time) */
+	struct recorded_event *by_time; /* sorted by (process, event, time): those without event_sync */
 	struct record_call *calls;      /* sorted by (process, correlation) */
 	struct numbered_stream *streams; /* sorted by (process, number) */
-	size_t n_records, n_calls, n_streams;
+	size_t n_records, n_by_time, n_calls, n_streams;
 };
 
 /* Everything that the parts pass on to each other. */
@@ -110,6 +111,7 @@ struct timeline_parts {
 	ref *sync_of_call;           /* first row of sync that belongs to a call, or NULL_ref */
 	uint32_t *device_of_stream;  /* index in devices, or NULL_ref */
 	uint32_t *context_of_stream; /* number of (process, device, context) */
+	uint32_t *meant_stream;      /* by stream: itself, or the one with operations that its rows are about */
 	size_t n_contexts;
 	const ref *launch_of[OF_GRAPH_RUN + 1]; /* by enum of_table, by row */
 	const uint64_t *node_of[OF_GRAPH_RUN + 1];
@@ -126,11 +128,15 @@ void timeline_fold_calls(struct timeline_parts *p, struct arena *arena);
 
 const struct submissions *parts_by_context(struct timeline_parts *p);
 
+/* Find the streams that rows of sync and of events mean. */
+void streams_begin(struct timeline_parts *p);
+
 /* Index records of events, and which row of sync belongs to which call. */
 void events_begin(struct timeline_parts *p);
 
 /* Where the event that a row of sync waits for was recorded. False when the trace does not tell. */
-bool events_find(const struct timeline_parts *p, size_t sync_row, int64_t at_ns, uint32_t *stream, int64_t *recorded_ns);
+bool events_find(const struct timeline_parts *p, size_t sync_row, int64_t at_ns, uint32_t *stream,
+		 int64_t *recorded_ns);
 
 /* When each operation could begin, and what let it; then what each waiting call waited for. */
 void timeline_find_ready(struct timeline_parts *p);

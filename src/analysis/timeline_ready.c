@@ -22,7 +22,7 @@ struct stream_wait {
 struct stream_waits {
 	uint32_t *first; /* by stream, n + 1 */
 	struct stream_wait *of;
-	uint32_t *n;     /* by stream: filled so far */
+	uint32_t *n; /* by stream: filled so far */
 };
 
 enum stream_kind { STREAM_FREE, STREAM_BLOCKING, STREAM_NULL };
@@ -64,7 +64,7 @@ static void release_by_stream(struct timeline_parts *p)
 			struct op *op = &tl->ops[s->order[i]];
 			const uint32_t before = i > s->first[k] ? s->order[i - 1] : NULL_ref;
 			const bool in_graph = before != NULL_ref && op->flags & OP_IN_GRAPH && op->call != NULL_ref &&
-					      tl->ops[before].call == op->call;
+			                      tl->ops[before].call == op->call;
 
 			op->before = before;
 			if (in_graph || op->flags & OP_GRAPH_LATER)
@@ -121,13 +121,14 @@ static const struct stream_wait *waits_until(const struct stream_waits *w, uint3
  */
 static void add_wait(struct timeline_parts *p, struct stream_waits *w, size_t row, int64_t at_ns)
 {
-	const uint32_t stream = p->tl->trace->sync.track[row];
+	const uint32_t stream = p->meant_stream[p->tl->trace->sync.track[row]];
 	struct stream_wait *wait = &w->of[w->first[stream] + w->n[stream]];
 	const struct stream_wait *inherited;
 	uint32_t source;
 	int64_t recorded_ns;
 
-	*wait = (struct stream_wait){ (uint32_t)submissions_until(&p->by_stream, stream, at_ns), NULL_ref, false, at_ns };
+	*wait = (struct stream_wait){ (uint32_t)submissions_until(&p->by_stream, stream, at_ns), NULL_ref, false,
+		                      at_ns };
 	if (events_find(p, row, at_ns, &source, &recorded_ns)) {
 		wait->release = submissions_latest(&p->by_stream, source, recorded_ns);
 		inherited = waits_until(w, source, recorded_ns, submissions_until(&p->by_stream, source, recorded_ns));
@@ -159,8 +160,8 @@ static void apply_wait(struct timeline_parts *p, uint32_t stream, const struct s
 	if (wait->release == NULL_ref)
 		return;
 	release(tl, p->by_stream.order[place], wait->release,
-		p->device_of_stream[tl->ops[wait->release].stream] == p->device_of_stream[stream] ? RELEASE_EVENT :
-												     RELEASE_REMOTE);
+	        p->device_of_stream[tl->ops[wait->release].stream] == p->device_of_stream[stream] ? RELEASE_EVENT
+	                                                                                          : RELEASE_REMOTE);
 }
 
 static void release_by_events(struct timeline_parts *p)
@@ -169,14 +170,16 @@ static void release_by_events(struct timeline_parts *p)
 	int64_t *key = arena_array(p->scratch, int64_t, t->sync.n);
 	uint32_t *row = arena_array(p->scratch, uint32_t, t->sync.n);
 	struct stream_waits w = {
-		arena_array(p->scratch, uint32_t, t->stream.n + 2), NULL, arena_array(p->scratch, uint32_t, t->stream.n),
+		arena_array(p->scratch, uint32_t, t->stream.n + 2),
+		NULL,
+		arena_array(p->scratch, uint32_t, t->stream.n),
 	};
 	size_t n = 0;
 
 	for (size_t i = 0; i < t->sync.n; i++)
 		if (is_stream_wait(p, i, &key[n])) {
 			row[n++] = (uint32_t)i;
-			w.first[t->sync.track[i] + 1]++;
+			w.first[p->meant_stream[t->sync.track[i]] + 1]++;
 		}
 	for (size_t s = 1; s <= t->stream.n; s++)
 		w.first[s] += w.first[s - 1];
@@ -220,13 +223,14 @@ static uint8_t *find_stream_kinds(const struct timeline_parts *p, bool *any)
 
 	for (size_t i = 0; i < t->context.n; i++)
 		contexts[i] = (struct context_key){ t->context.process[i], t->context.device_number[i],
-						    t->context.number[i], (ref)i };
+			                            t->context.number[i], (ref)i };
 	if (t->context.n)
 		qsort(contexts, t->context.n, sizeof(*contexts), by_context);
 	for (size_t s = 0; s < t->stream.n; s++) {
-		const struct context_key key = { t->stream.process[s], t->stream.device_number[s], t->stream.context[s], 0 };
-		const struct context_key *c = t->context.n ? bsearch(&key, contexts, t->context.n, sizeof(key), by_context) :
-							     NULL;
+		const struct context_key key = { t->stream.process[s], t->stream.device_number[s], t->stream.context[s],
+			                         0 };
+		const struct context_key *c =
+			t->context.n ? bsearch(&key, contexts, t->context.n, sizeof(key), by_context) : NULL;
 		const int64_t null_stream = c ? t->context.null_stream[c->row] : NULL_i64;
 
 		if (p->by_stream.first[s] == p->by_stream.first[s + 1])

@@ -119,8 +119,8 @@ static bool deduce(const struct waits *w, struct call *call, bool by_context, ui
 		}
 		n_waited++;
 		waited = c.op;
-		if (last_op != NULL_ref && key == (by_context ? w->p->context_of_stream[tl->ops[last_op].stream] :
-								tl->ops[last_op].stream))
+		if (last_op != NULL_ref &&
+		    key == (by_context ? w->p->context_of_stream[tl->ops[last_op].stream] : tl->ops[last_op].stream))
 			last = c;
 	}
 	if ((n && !n_possible) || (n_waited > 1 && !last.is_possible))
@@ -149,9 +149,22 @@ static bool find_copy(const struct waits *w, const struct call *call, uint32_t *
 	return *found != NULL_ref && try_op(w, call, *found).is_possible && tl->ops[*found].end_ns > call->start_ns;
 }
 
+/* The context of a stream; or, when it has no operations, the one context of its process that has some. */
+static uint32_t meant_context(const struct waits *w, ref stream)
+{
+	const uint32_t context = w->p->context_of_stream[stream];
+	const struct submissions *s = parts_by_context(w->p);
+	const ref process = w->p->tl->trace->stream.process[stream];
+
+	if (s->first[context] < s->first[context + 1] || process == NULL_ref ||
+	    w->contexts.first[process + 1] - w->contexts.first[process] != 1)
+		return context;
+	return w->contexts.of[w->contexts.first[process]];
+}
+
 /* Scope of a wait that the source describes: a row of sync. True when it was found; then *possible tells if it fits. */
 static bool find_described(const struct waits *w, const struct call *call, enum wait_kind kind, ref row,
-			   struct candidate *out)
+                           struct candidate *out)
 {
 	struct timeline_parts *p = w->p;
 	const struct trace *t = p->tl->trace;
@@ -169,8 +182,8 @@ static bool find_described(const struct waits *w, const struct call *call, enum 
 	}
 	if (kind == WAIT_STREAM && t->stream.number[stream] == NULL_i64)
 		return false;
-	*out = kind == WAIT_STREAM ? try_scope(w, call, false, stream) :
-				     try_scope(w, call, true, p->context_of_stream[stream]);
+	*out = kind == WAIT_STREAM ? try_scope(w, call, false, p->meant_stream[stream])
+	                           : try_scope(w, call, true, meant_context(w, stream));
 	return true;
 }
 
@@ -196,9 +209,8 @@ static bool has_failed(const struct timeline *tl, const struct call *call)
 
 static bool is_pageable(const struct trace *t, const struct op *op)
 {
-	return op->table == OF_MEMCPY &&
-	       ((op->class == OP_HTOD && t->memcpy.src_kind[op->row] == MEMORY_PAGEABLE) ||
-		(op->class == OP_DTOH && t->memcpy.dst_kind[op->row] == MEMORY_PAGEABLE));
+	return op->table == OF_MEMCPY && ((op->class == OP_HTOD && t->memcpy.src_kind[op->row] == MEMORY_PAGEABLE) ||
+	                                  (op->class == OP_DTOH && t->memcpy.dst_kind[op->row] == MEMORY_PAGEABLE));
 }
 
 static bool is_host_fill(const struct trace *t, const struct op *op)
@@ -272,8 +284,8 @@ static size_t poll_end(const struct timeline *tl, size_t first, size_t end)
 	const struct api_table *api = &tl->trace->api;
 	size_t i = first;
 
-	while (i < end && tl->calls[i].class == CALL_QUERY && api->name[tl->calls[i].row] == api->name[tl->calls[first].row] &&
-	       has_failed(tl, &tl->calls[i]))
+	while (i < end && tl->calls[i].class == CALL_QUERY &&
+	       api->name[tl->calls[i].row] == api->name[tl->calls[first].row] && has_failed(tl, &tl->calls[i]))
 		i++;
 	if (i == first || i == end || tl->calls[i].class != CALL_QUERY ||
 	    api->name[tl->calls[i].row] != api->name[tl->calls[first].row] || api->result[tl->calls[i].row] != 0)
@@ -339,7 +351,8 @@ static void mark_backpressure(struct timeline_parts *p)
 	for (size_t k = 0; k < s->n_keys; k++) {
 		size_t begun = s->first[k], n_submitted = 0, n_begun = 0;
 
-		/* Streams begin their operations in the order of submission, so one pass counts both. A graph is one. */
+		/* Streams begin their operations in the order of submission, so one pass counts both. A graph is one.
+		 */
 		for (size_t i = s->first[k]; i < s->first[k + 1]; i++) {
 			const struct op *op = &tl->ops[s->order[i]];
 			struct call *call = op->call == NULL_ref ? NULL : &tl->calls[op->call];
@@ -370,7 +383,8 @@ static void mark_full_buffers(struct timeline_parts *p)
 		const char *name = trace_text(tl->trace, o->name[i]);
 		uint32_t call;
 
-		if (!name || o->track[i] == NULL_ref || thread_of[o->track[i]] == NULL_ref || o->end_ns[i] == NULL_i64 ||
+		if (!name || o->track[i] == NULL_ref || thread_of[o->track[i]] == NULL_ref ||
+		    o->end_ns[i] == NULL_i64 ||
 		    (strcasecmp(name, "Command Buffer Full") != 0 && strcasecmp(name, "COMMAND_BUFFER_FULL") != 0))
 			continue;
 		call = call_at(tl, thread_of[o->track[i]], o->end_ns[i]);

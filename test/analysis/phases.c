@@ -29,7 +29,8 @@ TEST(phases, split_the_time_from_call_to_end_as_defined)
 		EXPECT_EQ_INT(p.start_delay_ns, cases[i].start_delay);
 		EXPECT_EQ_INT(p.pred_overlap_ns, cases[i].pred_overlap);
 		EXPECT_EQ_INT(p.api_ns, cases[i].r - cases[i].a);
-		EXPECT_EQ_INT(p.api_pre_ns + p.queue_wait_ns + p.launch_latency_ns + p.exec_ns, cases[i].e - cases[i].a);
+		EXPECT_EQ_INT(p.api_pre_ns + p.queue_wait_ns + p.launch_latency_ns + p.exec_ns,
+			      cases[i].e - cases[i].a);
 	}
 }
 

@@ -286,8 +286,8 @@ TEST(scope, finds_the_period_of_what_is_launched)
 		for (int k = 0; k < 3; k++) {
 			const int at = 100 + i * 100 + k * 10;
 
-			n += (size_t)snprintf(text + n, sizeof(text) - n, "kernel %c launch=%d..%d %d..%d\n", 'a' + k, at,
-					      at + 2, at + 3, at + 12);
+			n += (size_t)snprintf(text + n, sizeof(text) - n, "kernel %c launch=%d..%d %d..%d\n", 'a' + k,
+					      at, at + 2, at + 3, at + 12);
 		}
 	f = find(text);
 	EXPECT_EQ_INT(f->scope.source, STEPS_PERIOD);
@@ -390,9 +390,11 @@ TEST(scope_captures, have_the_steps_that_were_run)
 		EXPECT_EQ_INT(f->scope.n_steps, captures[i].n_steps);
 		EXPECT_EQ_INT(f->scope.n_used, captures[i].n_used);
 		for (size_t k = 0; k < f->scope.n_steps; k++) {
-			EXPECT_EQ_INT(f->scope.steps[k].n_ops, captures[i].n_ops);
-			if (k && f->scope.steps[k].thread == f->scope.steps[k - 1].thread)
-				EXPECT(f->scope.steps[k].completion.start_ns >= f->scope.steps[k - 1].completion.end_ns);
+			const struct scope_step *s = &f->scope.steps[k];
+
+			EXPECT_EQ_INT(s->n_ops, captures[i].n_ops);
+			if (k && s->thread == s[-1].thread)
+				EXPECT(s->completion.start_ns >= s[-1].completion.end_ns);
 		}
 	}
 }

@@ -52,13 +52,17 @@ TEST(call_class, knows_functions_as_every_source_writes_them)
 		{ "cudaStreamEndCapture_v10000", CALL_GRAPH_SETUP }, { "cudaStreamIsCapturing_v10000", CALL_OTHER },
 		{ "cudaGraphicsMapResources", CALL_OTHER }, { "cudaMemcpyAsync_v3020", CALL_COPY_ASYNC },
 		{ "cuMemcpyHtoDAsync_v2_ptsz", CALL_COPY_ASYNC }, { "cuMemcpyDtoH_v2", CALL_COPY },
-		{ "cudaMemcpyToSymbol", CALL_COPY }, { "cudaMemset_v3020", CALL_COPY }, { "cuMemsetD32Async", CALL_COPY_ASYNC },
+		{ "cudaMemcpyToSymbol", CALL_COPY }, { "cudaMemset_v3020", CALL_COPY },
+		{ "cuMemsetD32Async", CALL_COPY_ASYNC },
 		{ "cudaDeviceSynchronize_v3020", CALL_SYNC }, { "cuCtxSynchronize", CALL_SYNC },
 		{ "cudaEventQuery_v3020", CALL_QUERY }, { "cudaEventRecordWithFlags_v11010", CALL_EVENT_RECORD },
 		{ "cudaStreamWaitEvent_v3020", CALL_STREAM_WAIT }, { "cudaMalloc_v3020", CALL_ALLOC },
-		{ "cudaFree_v3020", CALL_ALLOC }, { "cudaHostAlloc_v3020", CALL_ALLOC }, { "cuMemAllocAsync", CALL_ALLOC },
-		{ "cudaMemGetInfo_v3020", CALL_OTHER }, { "cuLibraryLoadData", CALL_MODULE }, { "cuModuleLoadDataEx", CALL_MODULE },
-		{ "cudaFuncGetAttributes_v3020", CALL_MODULE }, { "cublasSgemm_v2", CALL_OTHER }, { "INVALID", CALL_OTHER },
+		{ "cudaFree_v3020", CALL_ALLOC }, { "cudaHostAlloc_v3020", CALL_ALLOC },
+		{ "cuMemAllocAsync", CALL_ALLOC },
+		{ "cudaMemGetInfo_v3020", CALL_OTHER }, { "cuLibraryLoadData", CALL_MODULE },
+		{ "cuModuleLoadDataEx", CALL_MODULE },
+		{ "cudaFuncGetAttributes_v3020", CALL_MODULE }, { "cublasSgemm_v2", CALL_OTHER },
+		{ "INVALID", CALL_OTHER },
 		{ "", CALL_OTHER },
 	};
 
@@ -563,4 +567,44 @@ TEST(timeline, is_blocked_by_a_full_queue)
 	EXPECT_EQ_INT(n_blocked, 6);
 	EXPECT_EQ_INT(tl.calls[1023].flags, 0);
 	EXPECT_EQ_INT(tl.calls[1024].flags, CALL_BACKPRESSURE);
+}
+
+/* Our own captures name events by their handle alone: the record before the wait counts. */
+TEST(timeline, takes_the_last_record_before_a_wait)
+{
+	struct arena arena = { 0 };
+	const struct timeline tl = build(
+		"kernel first stream=9 launch=0..1                5..40\n"
+		"api cudaEventRecord correlation=50               2..3\n"
+		"cuda_event stream=9 event=4 correlation=50\n"
+		"api cudaStreamWaitEvent correlation=51           4..5\n"
+		"sync kind=wait stream=7 event=4 correlation=51   4..5\n"
+		"kernel second stream=9 launch=6..7               40..90\n"
+		"api cudaEventRecord correlation=52               8..9\n"
+		"cuda_event stream=9 event=4 correlation=52\n"
+		"kernel waiter stream=7 launch=10..11             45..50\n",
+		&arena);
+
+	EXPECT_EQ_INT(find_op(&tl, "waiter")->ready_ns, 40);
+	EXPECT_EQ_INT(find_op(&tl, "waiter")->release, RELEASE_EVENT);
+}
+
+/* Nsight Systems writes device 0 into the rows of a process that works on device 1. */
+TEST(timeline, finds_the_stream_that_a_row_means_on_another_device)
+{
+	struct arena arena = { 0 };
+	const struct timeline tl = build(
+		"kernel source device=1 stream=9 launch=0..1               5..40\n"
+		"api cudaEventRecord correlation=50                        2..3\n"
+		"cuda_event device=0 stream=9 event=4 event_sync=1 correlation=50\n"
+		"api cudaStreamWaitEvent correlation=51                    4..5\n"
+		"sync kind=wait device=0 stream=7 event=4 event_sync=1 correlation=51 4..5\n"
+		"kernel waiter device=1 stream=7 launch=10..11             45..50\n"
+		"api cudaStreamSynchronize correlation=53                  12..60\n"
+		"sync kind=wait device=0 stream=7 correlation=53           12..60\n",
+		&arena);
+
+	EXPECT_EQ_INT(find_op(&tl, "waiter")->ready_ns, 40);
+	EXPECT_EQ_INT(find_op(&tl, "waiter")->release, RELEASE_EVENT);
+	EXPECT_EQ_TEXT(name_of(&tl, find_call(&tl, "cudaStreamSynchronize")->waits), "waiter");
 }
