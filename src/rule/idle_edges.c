@@ -1,7 +1,8 @@
 /*
  * rule/idle_edges.c - much of the window lies before the first operation of
  * the capture or after its last: shares of the wall time then speak of the
- * capture and not of the program.
+ * capture and not of the program. It is about the window, so it returns no time
+ * and stands behind what is about the program.
  */
 #include "rule/lookup.h"
 
@@ -40,9 +41,9 @@ static void check(const struct rule *self, const struct analysis *a, struct find
 		return;
 	f = finding_add(out, self, FINDING_CONFIRMED);
 	f->device = l->device;
-	f->time_ns = edges_ns;
 	f->coverage_of = f->coverage_have = 1;
 	finding_test(f, "share", VALUE_SHARE, share, a->limits.window_edge_share, true);
+	finding_value(f, "time", VALUE_NS, (double)edges_ns);
 	finding_value(f, "leading", VALUE_NS, (double)account->leading_ns);
 	finding_value(f, "trailing", VALUE_NS, (double)account->trailing_ns);
 	finding_text(f, "class", idle_class_name(main_class(&l->of->idle_sums, &class_ns)));

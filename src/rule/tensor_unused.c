@@ -4,6 +4,8 @@
  * counters are needed; products whose name does not tell are counted and not
  * judged.
  */
+#include <string.h>
+
 #include "query/stats.h"
 #include "rule/lookup.h"
 #include "rule/matrix_kernels.h"
@@ -16,7 +18,20 @@ struct products {
 	int64_t longest_ns;
 	struct charge *charges; /* of the calls of SIMT products */
 	size_t n_charges;
+	bool has_new_code;      /* a kernel's name says that it is for sm_70 or later */
 };
+
+/* "sm80_xmma_gemm...", "nvjet_sm90_...", "cutlass_80_...": runs on nothing before compute capability 7.0. */
+static bool is_new_code(const char *name)
+{
+	const char *sm = name ? strstr(name, "sm") : NULL;
+
+	for (; sm; sm = strstr(sm + 2, "sm"))
+		if ((sm == name || sm[-1] == '_') && ((sm[2] >= '7' && sm[2] <= '9') || (sm[2] == '1' && sm[3] >= '0' &&
+		    sm[3] <= '2' && sm[4] >= '0' && sm[4] <= '9')))
+			return true;
+	return false;
+}
 
 static struct products find_products(const struct lookup *l, struct arena *arena)
 {
@@ -38,8 +53,10 @@ static struct products find_products(const struct lookup *l, struct arena *arena
 		shape = t->kernel.shape[op->row];
 		if (shape >= t->kernel_shape.n)
 			continue;
-		if (!known[shape])
+		if (!known[shape]) {
 			known[shape] = 1 + matrix_kind_of(trace_text(t, t->kernel_shape.name[shape]));
+			p.has_new_code |= is_new_code(trace_text(t, t->kernel_shape.name[shape]));
+		}
 		kind = known[shape] - 1;
 		p.n[kind]++;
 		add_ns(&p.ns[kind], ns);
@@ -101,7 +118,7 @@ static void check(const struct rule *self, const struct analysis *a, struct find
 	p = find_products(l, &scratch);
 	share = p.compute_ns > 0 ? (double)p.ns[MATRIX_SIMT] / (double)p.compute_ns : 0;
 	if (p.n[MATRIX_SIMT] && share >= a->limits.tensor_simt_share)
-		tell(self, l, &p, major != NULL_i32, share, out);
+		tell(self, l, &p, major != NULL_i32 || p.has_new_code, share, out);
 	arena_end(&scratch);
 }
 
