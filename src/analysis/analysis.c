@@ -10,8 +10,13 @@ static bool analyse_device(struct analysis *a, size_t device, struct err *err)
 	struct device_analysis *d = &a->devices[device];
 	const struct interval window = a->scope.window;
 	const struct bottleneck_input in = {
-		.tl = &a->tl, .device = device, .scope = &a->scope, .states = a->states, .idle = &d->idle,
-		.bounds = &d->bounds, .limits = &a->limits,
+		.tl = &a->tl,
+		.device = device,
+		.scope = &a->scope,
+		.states = a->states,
+		.idle = &d->idle,
+		.bounds = &d->bounds,
+		.limits = &a->limits,
 	};
 
 	d->account = account_of(&a->tl, device, a->states, window);
@@ -52,7 +57,7 @@ static bool answer_what_ifs(struct analysis *a, const struct analysis_args *args
 	a->what_ifs = arena_array(a->arena, struct what_if, args->n_what_ifs + n_best);
 	for (size_t i = 0; i < args->n_what_ifs; i++)
 		if (!what_if_answer(&a->what_ifs[a->n_what_ifs++], &a->model, &a->tl, args->what_ifs[i], &a->limits,
-				    a->arena, err))
+		                    a->arena, err))
 			return false;
 	a->n_asked = a->n_what_ifs;
 	for (size_t i = 0; i < n_best; i++) {
@@ -67,7 +72,8 @@ static bool answer_what_ifs(struct analysis *a, const struct analysis_args *args
 }
 
 /* A model whose times overflow is an answer that there is none, not a failure. */
-static bool build_model(struct analysis *a, const struct analysis_args *args, const struct ranks *ranks, struct err *err)
+static bool build_model(struct analysis *a, const struct analysis_args *args, const struct ranks *ranks,
+                        struct err *err)
 {
 	struct err why;
 
@@ -89,14 +95,13 @@ static bool build_model(struct analysis *a, const struct analysis_args *args, co
 }
 
 bool analysis_run(struct analysis *out, struct trace *trace, const struct analysis_args *args, struct arena *arena,
-		  struct err *err)
+                  struct err *err)
 {
 	struct analysis *a = out;
 	const struct ranks *matched;
 
 	*a = (struct analysis){ .trace = trace, .arena = arena, .limits = args->limits };
-	if (!timeline_build(&a->tl, trace, arena, err) ||
-	    !scope_find(&a->scope, &a->tl, &args->scope, arena, err))
+	if (!timeline_build(&a->tl, trace, arena, err) || !scope_find(&a->scope, &a->tl, &args->scope, arena, err))
 		return false;
 	a->states = states_of(&a->tl, arena);
 	a->devices = arena_array(arena, struct device_analysis, a->tl.n_devices);

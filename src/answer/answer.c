@@ -52,8 +52,8 @@ static const char *say_subtitle(const struct answer *a)
 	const char *devices = e->devices ? e->devices : say(s, SAY_no_device);
 
 	if (a->a->scope.kind == SCOPE_STEPS)
-		return say_with(s, SAY_subtitle_steps, file, say_count(s, a->a->scope.n_used), say_step_source(a), window, whole,
-				devices);
+		return say_with(s, SAY_subtitle_steps, file, say_count(s, a->a->scope.n_used), say_step_source(a),
+		                window, whole, devices);
 	return say_with(s, SAY_subtitle_window, file, window, say_window_kind(a), whole, devices);
 }
 
@@ -78,7 +78,7 @@ void answer_document(const struct answer *answer, struct document *out)
 }
 
 void answer_write(const struct answer *answer, const struct answer_format *format, const struct look *look,
-		  struct text *out)
+                  struct text *out)
 {
 	struct document document;
 

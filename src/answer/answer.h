@@ -84,6 +84,10 @@ const char *say_next_step(const struct answer *a);
 const char *say_window_kind(const struct answer *a);
 const char *say_limiter(const struct answer *a, const struct what_if *w);
 
+/* The rank that holds the others up most, or NULL; and why a rank is late. */
+const struct rank_summary *straggler(const struct answer *a);
+const char *say_lateness(const struct answer *a, enum lateness_cause cause);
+
 /* The largest name among the evidence of a class of idle time in the window, or NULL; and its time. */
 const char *idle_name(const struct answer *a, size_t device, enum idle_class class, int64_t *ns);
 
@@ -104,4 +108,5 @@ const char *say_finding(const struct answer *a, const struct finding *f);   /* i
 const char *say_gain(const struct answer *a, const struct finding *f);
 const char *say_evidence(const struct answer *a, const struct finding *f);  /* KERNEL:812, KERNEL:813 */
 const char *say_tests(const struct answer *a, const struct finding *f);
+bool is_one(const struct speech *s, int64_t low_ns, int64_t high_ns); /* the two ends of a band read alike */
 bool finding_counts(const struct finding *f);  /* it was not abstained from */

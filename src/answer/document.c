@@ -70,7 +70,8 @@ struct block *add_table(struct document *d, struct section *s, const char *layou
 	for (size_t i = 0; i < b->n_columns; i++)
 		b->columns[i] = (struct table_column){
 			.title = say(&d->speech, titles[i]),
-			.is_number = layout[i] == 'n', .may_wrap = layout[i] == 'w',
+			.is_number = layout[i] == 'n',
+			.may_wrap = layout[i] == 'w',
 		};
 	return b;
 }

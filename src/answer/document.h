@@ -42,6 +42,7 @@ struct block {
 	enum block_kind kind;
 	enum tone tone;
 	const char *text;             /* of a point: its heading */
+	const char *whole;            /* of a bar: what its parts add up to */
 	int number;                   /* of a point */
 	struct pair *pairs;           /* facts; lines of a point */
 	struct bar_part *parts;
@@ -55,6 +56,7 @@ struct section {
 	const char *id;    /* accounting: an anchor, never translated */
 	const char *title;
 	bool is_screen;    /* of the first screen; the others are the full report */
+	bool is_plain;     /* speaks for itself: no title where room is short */
 	struct block **blocks;
 	size_t n_blocks, room;
 };

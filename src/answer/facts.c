@@ -75,11 +75,12 @@ static bool has_word(const char *text, const char *const *words, size_t n)
 /* Training is known by a backward pass or an optimizer, inference by what only serving does. */
 static enum workload find_workload(const struct trace *t)
 {
-	static const char *const training[] = { "autograd::engine", "Backward", "backward", "Optimizer", "optimizer",
-						"multi_tensor_apply", "adam_", "train" };
-	static const char *const inference[] = { "paged_attention", "PagedAttention", "flash_fwd_splitkv", "reshape_and_cache",
-						 "decode_attention", "BatchDecode", "BatchPrefill", "inference", "generate",
-						 "prefill", "kv_cache" };
+	static const char *const training[] = { "autograd::engine", "Backward",           "backward", "Optimizer",
+		                                "optimizer",        "multi_tensor_apply", "adam_",    "train" };
+	static const char *const inference[] = { "paged_attention",   "PagedAttention",   "flash_fwd_splitkv",
+		                                 "reshape_and_cache", "decode_attention", "BatchDecode",
+		                                 "BatchPrefill",      "inference",        "generate",
+		                                 "prefill",           "kv_cache" };
 	enum workload found = WORKLOAD_UNKNOWN;
 
 	for (str_id i = 1; i < t->strings.n; i++) {

@@ -124,8 +124,9 @@ static void gather_overhead(struct environment *e, const struct analysis *a)
 	e->overhead_ns = o->state == STATE_RECORDED ? 0 : NULL_i64;
 	for (size_t i = 0; i < o->n; i++)
 		if (o->start_ns[i] != NULL_i64 && o->end_ns[i] != NULL_i64)
-			add_ns(&e->overhead_ns, interval_ns(interval_clip((struct interval){ o->start_ns[i], o->end_ns[i] },
-									   a->scope.window)));
+			add_ns(&e->overhead_ns,
+			       interval_ns(interval_clip((struct interval){ o->start_ns[i], o->end_ns[i] },
+			                                 a->scope.window)));
 }
 
 static void gather_losses(struct facts *out, const struct analysis *a)
@@ -134,7 +135,8 @@ static void gather_losses(struct facts *out, const struct analysis *a)
 
 	out->loss.n_rows = l->n;
 	for (size_t i = 0; i < l->n; i++)
-		if (__builtin_add_overflow(out->loss.n_records, l->amount[i] == NULL_u64 ? 0 : l->amount[i], &out->loss.n_records))
+		if (__builtin_add_overflow(out->loss.n_records, l->amount[i] == NULL_u64 ? 0 : l->amount[i],
+		                           &out->loss.n_records))
 			out->loss.n_records = UINT64_MAX;
 	for (int i = 0; i < N_QUARANTINES; i++)
 		out->loss.n_quarantined += a->tl.quarantined[i];
@@ -163,7 +165,11 @@ static void gather_sources(struct environment *e, const struct trace *t, struct 
 bool facts_environment(struct facts *out, const struct analysis *a, struct arena *arena, struct err *err)
 {
 	static const struct need needs[] = {
-		NEED(source), NEED(fact), NEED(loss), NEED(device), { TABLE_process, BIT(process, pid) },
+		NEED(source),
+		NEED(fact),
+		NEED(loss),
+		NEED(device),
+		{ TABLE_process, BIT(process, pid) },
 		{ TABLE_overhead, BIT(overhead, start_ns) | BIT(overhead, end_ns) },
 	};
 	struct environment *e = &out->environment;

@@ -9,9 +9,10 @@
 #include "query/stats.h"
 
 static const char *const kinds[N_MEMCPY_KINDS] = {
-	[MEMCPY_UNKNOWN] = "unknown", [MEMCPY_HTOD] = "HtoD", [MEMCPY_DTOH] = "DtoH", [MEMCPY_HTOA] = "HtoA",
-	[MEMCPY_ATOH] = "AtoH", [MEMCPY_ATOA] = "AtoA", [MEMCPY_ATOD] = "AtoD", [MEMCPY_DTOA] = "DtoA",
-	[MEMCPY_DTOD] = "DtoD", [MEMCPY_HTOH] = "HtoH", [MEMCPY_PTOP] = "PtoP", [MEMCPY_UVM_HTOD] = "UVM HtoD",
+	[MEMCPY_UNKNOWN] = "unknown",   [MEMCPY_HTOD] = "HtoD",         [MEMCPY_DTOH] = "DtoH",
+	[MEMCPY_HTOA] = "HtoA",         [MEMCPY_ATOH] = "AtoH",         [MEMCPY_ATOA] = "AtoA",
+	[MEMCPY_ATOD] = "AtoD",         [MEMCPY_DTOA] = "DtoA",         [MEMCPY_DTOD] = "DtoD",
+	[MEMCPY_HTOH] = "HtoH",         [MEMCPY_PTOP] = "PtoP",         [MEMCPY_UVM_HTOD] = "UVM HtoD",
 	[MEMCPY_UVM_DTOH] = "UVM DtoH", [MEMCPY_UVM_DTOD] = "UVM DtoD",
 };
 
@@ -22,7 +23,8 @@ static void gather_copies(struct facts *out, const struct analysis *a)
 
 	for (size_t i = 0; i < a->tl.n_ops; i++) {
 		const struct op *op = &a->tl.ops[i];
-		const struct interval in = interval_clip((struct interval){ op->start_ns, op->end_ns }, a->scope.window);
+		const struct interval in =
+			interval_clip((struct interval){ op->start_ns, op->end_ns }, a->scope.window);
 
 		if (op->table != OF_MEMCPY || in.end_ns <= in.start_ns || op->row >= c->n)
 			continue;
@@ -45,7 +47,8 @@ static void gather_copies(struct facts *out, const struct analysis *a)
 		if (!by_kind[k].n)
 			continue;
 		by_kind[k].kind = kinds[k];
-		by_kind[k].bytes_per_s = by_kind[k].total_ns > 0 ? by_kind[k].bytes / (double)by_kind[k].total_ns * 1e9 : NULL_f64;
+		by_kind[k].bytes_per_s =
+			by_kind[k].total_ns > 0 ? by_kind[k].bytes / (double)by_kind[k].total_ns * 1e9 : NULL_f64;
 		out->memory.copies[out->memory.n_copies++] = by_kind[k];
 	}
 }
@@ -108,8 +111,8 @@ static void gather_peaks(struct facts *out, const struct trace *t)
 			}
 			continue;
 		}
-		if (m->total_allocated[i] != NULL_i64 && (f->peak_allocated_bytes == NULL_i64 ||
-							  m->total_allocated[i] > f->peak_allocated_bytes)) {
+		if (m->total_allocated[i] != NULL_i64 &&
+		    (f->peak_allocated_bytes == NULL_i64 || m->total_allocated[i] > f->peak_allocated_bytes)) {
 			f->peak_allocated_bytes = m->total_allocated[i];
 			f->peak_at_ns = m->time_ns[i];
 		}
@@ -187,16 +190,22 @@ static void gather_calls(struct facts *out, const struct analysis *a)
 bool facts_memory(struct facts *out, const struct analysis *a, struct err *err)
 {
 	static const struct need needs[] = {
-		NEED(memcpy), NEED(device),
-		{ TABLE_memory, BIT(memory, time_ns) | BIT(memory, process) | BIT(memory, device) | BIT(memory, device_number) |
-				BIT(memory, bytes) | BIT(memory, allocator) | BIT(memory, is_failed) |
-				BIT(memory, total_allocated) | BIT(memory, total_reserved) },
+		NEED(memcpy),
+		NEED(device),
+		{ TABLE_memory, BIT(memory, time_ns) | BIT(memory, process) | BIT(memory, device) |
+		                        BIT(memory, device_number) | BIT(memory, bytes) | BIT(memory, allocator) |
+		                        BIT(memory, is_failed) | BIT(memory, total_allocated) |
+		                        BIT(memory, total_reserved) },
 	};
 	struct memory_facts *f = &out->memory;
 
 	*f = (struct memory_facts){
-		.peak_allocated_bytes = NULL_i64, .peak_reserved_bytes = NULL_i64, .peak_driver_bytes = NULL_i64,
-		.peak_at_ns = NULL_i64, .device_bytes = NULL_i64, .failed_bytes = NULL_i64,
+		.peak_allocated_bytes = NULL_i64,
+		.peak_reserved_bytes = NULL_i64,
+		.peak_driver_bytes = NULL_i64,
+		.peak_at_ns = NULL_i64,
+		.device_bytes = NULL_i64,
+		.failed_bytes = NULL_i64,
 	};
 	if (!trace_need(a->trace, needs, ARRAY_LEN(needs), err))
 		return false;

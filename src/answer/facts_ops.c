@@ -15,8 +15,8 @@ enum { MOST_CEILINGS = 10 }; /* each is one pass over the model */
 
 /* Values of many groups, side by side after one pass that counts and one that puts. */
 struct groups {
-	uint32_t *of;      /* group of each row, or NO_GROUP */
-	size_t *at;        /* n + 1 */
+	uint32_t *of; /* group of each row, or NO_GROUP */
+	size_t *at;   /* n + 1 */
 	int64_t *values;
 	size_t n;
 };
@@ -83,7 +83,8 @@ static int by_clipped_api(const void *pa, const void *pb)
 }
 
 /* Medians of the four phases, for each kernel. */
-static void add_phases(struct kernel_fact *facts, const struct groups *g, const struct timeline *tl, struct arena *arena)
+static void add_phases(struct kernel_fact *facts, const struct groups *g, const struct timeline *tl,
+                       struct arena *arena)
 {
 	int64_t *values[4];
 	size_t *used = arena_array(arena, size_t, g->n + 1);
@@ -121,7 +122,7 @@ static void add_phases(struct kernel_fact *facts, const struct groups *g, const 
 
 /* What the model's end gains when kernels of one name take no time. */
 static void find_ceiling(struct kernel_fact *fact, uint32_t group, const struct groups *g, const struct analysis *a,
-			 int64_t *durations, struct arena *arena)
+                         int64_t *durations, struct arena *arena)
 {
 	const struct model *m = &a->model;
 	struct arena_mark mark = arena_mark(arena);
@@ -162,7 +163,7 @@ void facts_kernels(struct facts *out, const struct analysis *a, struct arena *ar
 
 	for (size_t k = 0; k < names.n; k++)
 		facts[k] = (struct kernel_fact){ .name = arena_copy(arena, names.keys[k].p, names.keys[k].n),
-						 .ceiling_ns = NULL_i64 };
+			                         .ceiling_ns = NULL_i64 };
 	for (size_t i = 0; i < tl->n_ops; i++) {
 		if (g.of[i] == NO_GROUP)
 			continue;
@@ -176,8 +177,9 @@ void facts_kernels(struct facts *out, const struct analysis *a, struct arena *ar
 	for (size_t i = 0; i < a->path.n; i++) {
 		const struct path_piece *p = &a->path.pieces[i];
 
-		if (p->op < tl->n_ops && g.of[p->op] != NO_GROUP && (p->kind == PATH_COMPUTE || p->kind == PATH_COMM ||
-			p->kind == PATH_COMM_WAIT || p->kind == PATH_COMM_TRANSFER))
+		if (p->op < tl->n_ops && g.of[p->op] != NO_GROUP &&
+		    (p->kind == PATH_COMPUTE || p->kind == PATH_COMM || p->kind == PATH_COMM_WAIT ||
+		     p->kind == PATH_COMM_TRANSFER))
 			add_ns(&facts[g.of[p->op]].on_path_ns, duration_ns(p->start_ns, p->end_ns));
 	}
 	add_phases(facts, &g, tl, &scratch);
@@ -187,7 +189,8 @@ void facts_kernels(struct facts *out, const struct analysis *a, struct arena *ar
 	qsort(facts, names.n, sizeof(*facts), by_clipped_kernel);
 	for (size_t k = 0; k < names.n && k < MOST_CEILINGS && a->has_model; k++)
 		if (!facts[k].is_comm) /* the model has their transfers apart */
-			find_ceiling(&facts[k], names_number(&names, facts[k].name, strlen(facts[k].name)), &g, a, durations, &scratch);
+			find_ceiling(&facts[k], names_number(&names, facts[k].name, strlen(facts[k].name)), &g, a,
+			             durations, &scratch);
 	out->kernels = facts;
 	out->n_kernels = names.n;
 	arena_end(&scratch);
@@ -244,7 +247,8 @@ void facts_apis(struct facts *out, const struct analysis *a, struct arena *arena
 		if (c->flags & CALL_BACKPRESSURE)
 			add_ns(&f->backpressure_ns, clipped_ns(c->start_ns, c->end_ns, w));
 		/* A query that returns "not ready" did not fail. */
-		f->n_failed += c->class != CALL_QUERY && t->api.result[c->row] != 0 && t->api.result[c->row] != NULL_i32;
+		f->n_failed +=
+			c->class != CALL_QUERY && t->api.result[c->row] != 0 && t->api.result[c->row] != NULL_i32;
 	}
 	for (size_t k = 0; k < names.n; k++) {
 		facts[k].of = distribution_of(g.values + g.at[k], g.at[k + 1] - g.at[k]);

@@ -23,7 +23,7 @@ static void begin_value(struct json *j, const char *name)
 	}
 }
 
-void json_begin(struct json *j, const char *name, char bracket)
+void field_begin(struct json *j, const char *name, char bracket)
 {
 	if (!j->depth)
 		j->is_first = true;
@@ -33,16 +33,16 @@ void json_begin(struct json *j, const char *name, char bracket)
 	j->is_first = true;
 }
 
-void json_flat(struct json *j, const char *name, char bracket)
+void field_flat(struct json *j, const char *name, char bracket)
 {
-	json_begin(j, name, bracket);
+	field_begin(j, name, bracket);
 	if (!j->is_flat) {
 		j->is_flat = true;
 		j->flat_depth = j->depth;
 	}
 }
 
-void json_end(struct json *j, char bracket)
+void field_end(struct json *j, char bracket)
 {
 	const bool is_empty = j->is_first;
 
@@ -59,51 +59,65 @@ void json_end(struct json *j, char bracket)
 		text_addc(j->out, '\n');
 }
 
-void json_null(struct json *j, const char *name)
+void field_null(struct json *j, const char *name)
 {
 	begin_value(j, name);
 	text_adds(j->out, "null");
 }
 
-void json_text(struct json *j, const char *name, const char *text)
+void field_text(struct json *j, const char *name, const char *text)
 {
+	static const char no_break[] = "\xc2\xa0";
+	struct text plain = { 0 };
+
 	if (!text) {
-		json_null(j, name);
+		field_null(j, name);
 		return;
 	}
 	begin_value(j, name);
-	text_add_json(j->out, text, strlen(text));
+	if (!strstr(text, no_break)) {
+		text_add_json(j->out, text, strlen(text));
+		return;
+	}
+	/* A blank at which no line ends is for people. */
+	for (const char *at; (at = strstr(text, no_break)); text = at + strlen(no_break)) {
+		text_add(&plain, text, at - text);
+		text_addc(&plain, ' ');
+	}
+	text_adds(&plain, text);
+	text_add_json(j->out, plain.p, plain.n);
+	text_end(&plain);
 }
 
-void json_int(struct json *j, const char *name, int64_t value)
+void field_int(struct json *j, const char *name, int64_t value)
 {
 	if (value == NULL_i64) {
-		json_null(j, name);
+		field_null(j, name);
 		return;
 	}
 	begin_value(j, name);
 	text_print(j->out, "%lld", (long long)value);
 }
 
-void json_count(struct json *j, const char *name, uint64_t value)
+void field_count(struct json *j, const char *name, uint64_t value)
 {
 	begin_value(j, name);
 	text_print(j->out, "%llu", (unsigned long long)value);
 }
 
-void json_double(struct json *j, const char *name, double value)
+void field_double(struct json *j, const char *name, double value)
 {
 	begin_value(j, name);
 	text_add_double(j->out, value);
 }
 
-void json_bool(struct json *j, const char *name, bool value)
+void field_bool(struct json *j, const char *name, bool value)
 {
 	begin_value(j, name);
 	text_adds(j->out, value ? "true" : "false");
 }
 
-void json_part(struct json *j, const char *name, int64_t part, int64_t whole)
+void field_part(struct json *j, const char *name, int64_t part, int64_t whole)
 {
-	json_double(j, name, whole > 0 && part != NULL_i64 ? (double)part / (double)whole : NAN);
+	field_double(j, name, whole > 0 && part != NULL_i64 ? (double)part / (double)whole : NAN);
 }

@@ -14,16 +14,16 @@ struct json {
 	int flat_depth;
 };
 
-void json_begin(struct json *j, const char *name, char bracket); /* { or [ */
-void json_flat(struct json *j, const char *name, char bracket);  /* the same, on one line */
-void json_end(struct json *j, char bracket);                     /* } or ] */
+void field_begin(struct json *j, const char *name, char bracket); /* { or [ */
+void field_flat(struct json *j, const char *name, char bracket);  /* the same, on one line */
+void field_end(struct json *j, char bracket);                     /* } or ] */
 
-void json_text(struct json *j, const char *name, const char *text);  /* NULL is null */
-void json_int(struct json *j, const char *name, int64_t value);      /* NULL_i64 is null */
-void json_count(struct json *j, const char *name, uint64_t value);
-void json_double(struct json *j, const char *name, double value);    /* not finite is null */
-void json_bool(struct json *j, const char *name, bool value);
-void json_null(struct json *j, const char *name);
+void field_text(struct json *j, const char *name, const char *text);  /* NULL is null */
+void field_int(struct json *j, const char *name, int64_t value);      /* NULL_i64 is null */
+void field_count(struct json *j, const char *name, uint64_t value);
+void field_double(struct json *j, const char *name, double value);    /* not finite is null */
+void field_bool(struct json *j, const char *name, bool value);
+void field_null(struct json *j, const char *name);
 
 /* part / whole; null where the whole is nothing. */
-void json_part(struct json *j, const char *name, int64_t part, int64_t whole);
+void field_part(struct json *j, const char *name, int64_t part, int64_t whole);

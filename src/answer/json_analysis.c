@@ -9,73 +9,79 @@ enum { JSON_VERSION = 1, MOST_STEPS = 10000, MOST_PATH_NAMES = 100, MOST_NEAR = 
 
 static void add_interval(struct json *j, const char *name, struct interval i)
 {
-	json_flat(j, name, '{');
-	json_int(j, "start_ns", i.start_ns);
-	json_int(j, "end_ns", i.end_ns);
-	json_end(j, '}');
+	field_flat(j, name, '{');
+	field_int(j, "start_ns", i.start_ns);
+	field_int(j, "end_ns", i.end_ns);
+	field_end(j, '}');
 }
 
-void json_window(struct json *j, const struct answer *a)
+void fields_window(struct json *j, const struct answer *a)
 {
-	static const char *const kinds[] = { [SCOPE_GIVEN] = "given", [SCOPE_STEPS] = "steps", [SCOPE_PROFILER] = "profiler",
-					     [SCOPE_CAPTURE] = "capture" };
+	static const char *const kinds[] = { [SCOPE_GIVEN] = "given",
+		                             [SCOPE_STEPS] = "steps",
+		                             [SCOPE_PROFILER] = "profiler",
+		                             [SCOPE_CAPTURE] = "capture" };
 
-	json_flat(j, "window", '{');
-	json_int(j, "start_ns", a->a->scope.window.start_ns);
-	json_int(j, "end_ns", a->a->scope.window.end_ns);
-	json_int(j, "wall_ns", interval_ns(a->a->scope.window));
-	json_text(j, "kind", kinds[a->a->scope.kind]);
-	json_bool(j, "includes_start_up", a->a->scope.kind == SCOPE_CAPTURE);
-	json_end(j, '}');
+	field_flat(j, "window", '{');
+	field_int(j, "start_ns", a->a->scope.window.start_ns);
+	field_int(j, "end_ns", a->a->scope.window.end_ns);
+	field_int(j, "wall_ns", interval_ns(a->a->scope.window));
+	field_text(j, "kind", kinds[a->a->scope.kind]);
+	field_bool(j, "includes_start_up", a->a->scope.kind == SCOPE_CAPTURE);
+	field_end(j, '}');
 }
 
 static void add_step(struct json *j, const struct answer *a, size_t i)
 {
 	const struct scope_step *step = &a->a->scope.steps[i];
 	const struct process_table *p = &a->a->trace->process;
-	const int32_t rank = step->process < p->n && p->state == STATE_RECORDED && p->rank ? p->rank[step->process] : NULL_i32;
+	const int32_t rank =
+		step->process < p->n && p->state == STATE_RECORDED && p->rank ? p->rank[step->process] : NULL_i32;
 
-	json_flat(j, NULL, '{');
-	json_text(j, "name", step->name);
-	json_int(j, "number", step->number);
-	json_int(j, "rank", rank == NULL_i32 ? NULL_i64 : rank);
+	field_flat(j, NULL, '{');
+	field_text(j, "name", step->name);
+	field_int(j, "number", step->number);
+	field_int(j, "rank", rank == NULL_i32 ? NULL_i64 : rank);
 	add_interval(j, "host", step->host);
 	add_interval(j, "completion", step->completion);
-	json_int(j, "wall_ns", interval_ns(step->completion));
-	json_count(j, "operations", step->n_ops);
-	json_bool(j, "used", scope_uses(&a->a->scope, i));
-	json_bool(j, "first", step->flags & STEP_FIRST);
-	json_bool(j, "last", step->flags & STEP_LAST);
-	json_bool(j, "partial", step->flags & STEP_PARTIAL);
-	json_bool(j, "warm_up", step->flags & STEP_WARM_UP);
-	json_end(j, '}');
+	field_int(j, "wall_ns", interval_ns(step->completion));
+	field_count(j, "operations", step->n_ops);
+	field_bool(j, "used", scope_uses(&a->a->scope, i));
+	field_bool(j, "first", step->flags & STEP_FIRST);
+	field_bool(j, "last", step->flags & STEP_LAST);
+	field_bool(j, "partial", step->flags & STEP_PARTIAL);
+	field_bool(j, "warm_up", step->flags & STEP_WARM_UP);
+	field_end(j, '}');
 }
 
-void json_steps(struct json *j, const struct answer *a)
+void fields_steps(struct json *j, const struct answer *a)
 {
-	static const char *const sources[] = { [STEPS_NONE] = NULL, [STEPS_PROFILER] = "profiler", [STEPS_RANGE] = "range",
-					       [STEPS_GRAPH] = "graph", [STEPS_PERIOD] = "period" };
+	static const char *const sources[] = { [STEPS_NONE] = NULL,
+		                               [STEPS_PROFILER] = "profiler",
+		                               [STEPS_RANGE] = "range",
+		                               [STEPS_GRAPH] = "graph",
+		                               [STEPS_PERIOD] = "period" };
 	const struct step_facts *f = &a->facts->steps;
 	const size_t n = a->a->scope.n_steps;
 
-	json_begin(j, "steps", '{');
-	json_text(j, "source", sources[a->a->scope.source]);
-	json_text(j, "name", a->a->scope.source == STEPS_RANGE ? a->a->scope.step_name : NULL);
-	json_count(j, "found", n);
-	json_count(j, "used", a->a->scope.n_used);
-	json_double(j, "p50_ns", f->n ? f->p50_ns : NAN);
-	json_double(j, "p90_ns", f->n ? f->p90_ns : NAN);
-	json_double(j, "p99_ns", f->n ? f->p99_ns : NAN);
-	json_double(j, "mean_ns", f->n ? f->mean_ns : NAN);
-	json_int(j, "min_ns", f->n ? f->min_ns : NULL_i64);
-	json_int(j, "max_ns", f->n ? f->max_ns : NULL_i64);
-	json_count(j, "outliers", f->n_outliers);
-	json_bool(j, "cut", n > MOST_STEPS);
-	json_begin(j, "of", '[');
+	field_begin(j, "steps", '{');
+	field_text(j, "source", sources[a->a->scope.source]);
+	field_text(j, "name", a->a->scope.source == STEPS_RANGE ? a->a->scope.step_name : NULL);
+	field_count(j, "found", n);
+	field_count(j, "used", a->a->scope.n_used);
+	field_double(j, "p50_ns", f->n ? f->p50_ns : NAN);
+	field_double(j, "p90_ns", f->n ? f->p90_ns : NAN);
+	field_double(j, "p99_ns", f->n ? f->p99_ns : NAN);
+	field_double(j, "mean_ns", f->n ? f->mean_ns : NAN);
+	field_int(j, "min_ns", f->n ? f->min_ns : NULL_i64);
+	field_int(j, "max_ns", f->n ? f->max_ns : NULL_i64);
+	field_count(j, "outliers", f->n_outliers);
+	field_bool(j, "cut", n > MOST_STEPS);
+	field_begin(j, "of", '[');
 	for (size_t i = 0; i < n && i < MOST_STEPS; i++)
 		add_step(j, a, i);
-	json_end(j, ']');
-	json_end(j, '}');
+	field_end(j, ']');
+	field_end(j, '}');
 }
 
 static void add_verdict(struct json *j, const struct answer *a, const char *name, size_t device)
@@ -83,62 +89,65 @@ static void add_verdict(struct json *j, const struct answer *a, const char *name
 	static const char *const confidences[] = { "low", "medium", "high" };
 	const struct verdict *v = &a->a->devices[device].verdict;
 
-	json_begin(j, name, '{');
-	json_count(j, "device", device);
-	json_text(j, "class", bottleneck_name(v->class));
-	json_text(j, "state", v->class == BOTTLENECK_UNDECIDED ? "abstained" : v->is_confirmed ? "confirmed" : "suspected");
-	json_text(j, "runner_up", v->runner_up == BOTTLENECK_UNDECIDED ? NULL : bottleneck_name(v->runner_up));
+	field_begin(j, name, '{');
+	field_count(j, "device", device);
+	field_text(j, "class", bottleneck_name(v->class));
+	field_text(j, "state",
+	           v->class == BOTTLENECK_UNDECIDED ? "abstained"
+	           : v->is_confirmed                ? "confirmed"
+	                                            : "suspected");
+	field_text(j, "runner_up", v->runner_up == BOTTLENECK_UNDECIDED ? NULL : bottleneck_name(v->runner_up));
 	if (v->class == BOTTLENECK_MIXED) {
-		json_flat(j, "mixed", '[');
-		json_text(j, NULL, bottleneck_name(v->mixed[0]));
-		json_text(j, NULL, bottleneck_name(v->mixed[1]));
-		json_end(j, ']');
+		field_flat(j, "mixed", '[');
+		field_text(j, NULL, bottleneck_name(v->mixed[0]));
+		field_text(j, NULL, bottleneck_name(v->mixed[1]));
+		field_end(j, ']');
 	} else {
-		json_null(j, "mixed");
+		field_null(j, "mixed");
 	}
-	json_text(j, "confidence", v->class == BOTTLENECK_UNDECIDED ? NULL : confidences[v->confidence]);
-	json_bool(j, "perturbed", v->is_perturbed);
-	json_double(j, "coverage", v->coverage);
-	json_int(j, "inner_ns", v->inner_ns);
-	json_count(j, "steps_judged", v->n_steps);
-	json_count(j, "steps_agree", v->n_steps_agree);
-	json_text(j, "reason", v->class == BOTTLENECK_UNDECIDED ? v->reason : NULL);
-	json_flat(j, "shares", '{');
+	field_text(j, "confidence", v->class == BOTTLENECK_UNDECIDED ? NULL : confidences[v->confidence]);
+	field_bool(j, "perturbed", v->is_perturbed);
+	field_double(j, "coverage", v->coverage);
+	field_int(j, "inner_ns", v->inner_ns);
+	field_count(j, "steps_judged", v->n_steps);
+	field_count(j, "steps_agree", v->n_steps_agree);
+	field_text(j, "reason", v->class == BOTTLENECK_UNDECIDED ? v->reason : NULL);
+	field_flat(j, "shares", '{');
 	for (int i = 0; i < N_SHARES; i++)
-		json_double(j, share_name(i), v->share[i]);
-	json_end(j, '}');
-	json_begin(j, "criteria", '[');
+		field_double(j, share_name(i), v->share[i]);
+	field_end(j, '}');
+	field_begin(j, "criteria", '[');
 	for (size_t i = 0; i < v->n_criteria; i++) {
-		json_flat(j, NULL, '{');
-		json_text(j, "name", v->criteria[i].name);
-		json_double(j, "value", v->criteria[i].value);
-		json_double(j, "limit", v->criteria[i].limit);
-		json_bool(j, "met", v->criteria[i].is_met);
-		json_end(j, '}');
+		field_flat(j, NULL, '{');
+		field_text(j, "name", v->criteria[i].name);
+		field_double(j, "value", v->criteria[i].value);
+		field_double(j, "limit", v->criteria[i].limit);
+		field_bool(j, "met", v->criteria[i].is_met);
+		field_end(j, '}');
 	}
-	json_end(j, ']');
-	json_end(j, '}');
+	field_end(j, ']');
+	field_end(j, '}');
 }
 
-void json_bottlenecks(struct json *j, const struct answer *a)
+void fields_bottlenecks(struct json *j, const struct answer *a)
 {
 	if (a->a->main_device < a->a->tl.n_devices)
 		add_verdict(j, a, "bottleneck", a->a->main_device);
 	else
-		json_null(j, "bottleneck");
-	json_begin(j, "bottlenecks", '[');
+		field_null(j, "bottleneck");
+	field_begin(j, "bottlenecks", '[');
 	for (size_t i = 0; i < a->a->tl.n_devices; i++)
 		add_verdict(j, a, NULL, i);
-	json_end(j, ']');
+	field_end(j, ']');
 }
 
 static void add_account(struct json *j, const struct account *c)
 {
-	json_int(j, "wall_ns", c->wall_ns);
-	json_int(j, "compute_ns", c->exposed_ns[OP_COMPUTE]);
-	json_int(j, "exposed_comm_ns", account_exposed_comm_ns(c));
-	json_int(j, "exposed_copy_ns", c->exposed_copy_ns);
-	json_int(j, "idle_ns", c->idle_ns);
+	field_int(j, "wall_ns", c->wall_ns);
+	field_int(j, "compute_ns", c->exposed_ns[OP_COMPUTE]);
+	field_int(j, "exposed_comm_ns", account_exposed_comm_ns(c));
+	field_int(j, "exposed_copy_ns", c->exposed_copy_ns);
+	field_int(j, "idle_ns", c->idle_ns);
 }
 
 static void add_device(struct json *j, const struct answer *a, size_t device)
@@ -153,54 +162,54 @@ static void add_device(struct json *j, const struct answer *a, size_t device)
 	for (size_t i = 0; i < a->a->ranks.n_ranks; i++)
 		if (a->a->ranks.of[i].device == device)
 			rank = a->a->ranks.of[i].rank;
-	json_begin(j, NULL, '{');
-	json_count(j, "device", device);
-	json_int(j, "ordinal", row < t->n && t->ordinal[row] != NULL_i32 ? t->ordinal[row] : NULL_i64);
-	json_int(j, "rank", rank);
-	json_text(j, "name", row < t->n ? trace_text(a->a->trace, t->name[row]) : NULL);
+	field_begin(j, NULL, '{');
+	field_count(j, "device", device);
+	field_int(j, "ordinal", row < t->n && t->ordinal[row] != NULL_i32 ? t->ordinal[row] : NULL_i64);
+	field_int(j, "rank", rank);
+	field_text(j, "name", row < t->n ? trace_text(a->a->trace, t->name[row]) : NULL);
 	add_account(j, c);
-	json_int(j, "leading_ns", c->leading_ns);
-	json_int(j, "trailing_ns", c->trailing_ns);
-	json_int(j, "comm_busy_ns", c->comm_busy_ns);
-	json_int(j, "hidden_comm_ns", c->hidden_comm_ns);
-	json_part(j, "comm_overlap", c->hidden_comm_ns, c->comm_busy_ns);
-	json_int(j, "memory_busy_ns", c->memory_busy_ns);
-	json_int(j, "kernel_busy_ns", c->kernel_busy_ns);
-	json_begin(j, "classes", '{');
+	field_int(j, "leading_ns", c->leading_ns);
+	field_int(j, "trailing_ns", c->trailing_ns);
+	field_int(j, "comm_busy_ns", c->comm_busy_ns);
+	field_int(j, "hidden_comm_ns", c->hidden_comm_ns);
+	field_part(j, "comm_overlap", c->hidden_comm_ns, c->comm_busy_ns);
+	field_int(j, "memory_busy_ns", c->memory_busy_ns);
+	field_int(j, "kernel_busy_ns", c->kernel_busy_ns);
+	field_begin(j, "classes", '{');
 	for (int i = 0; i < N_OP_CLASSES; i++) {
-		json_flat(j, op_class_name(i), '{');
-		json_count(j, "operations", c->n_ops[i]);
-		json_int(j, "accumulated_ns", c->accumulated_ns[i]);
-		json_int(j, "busy_ns", c->busy_ns[i]);
-		json_int(j, "exposed_ns", c->exposed_ns[i]);
-		json_end(j, '}');
+		field_flat(j, op_class_name(i), '{');
+		field_count(j, "operations", c->n_ops[i]);
+		field_int(j, "accumulated_ns", c->accumulated_ns[i]);
+		field_int(j, "busy_ns", c->busy_ns[i]);
+		field_int(j, "exposed_ns", c->exposed_ns[i]);
+		field_end(j, '}');
 	}
-	json_end(j, '}');
-	json_flat(j, "ladder", '{');
-	json_double(j, "kernel_resident", d->ladder.kernel_resident);
-	json_double(j, "without_waiting_comm", d->ladder.without_waiting_comm);
-	json_double(j, "sm_active", d->ladder.sm_active);
-	json_double(j, "occupancy", d->ladder.occupancy);
-	json_double(j, "issue_slot", d->ladder.issue_slot);
-	json_double(j, "tensor_active", d->ladder.tensor_active);
-	json_end(j, '}');
-	json_begin(j, "steps", '[');
+	field_end(j, '}');
+	field_flat(j, "ladder", '{');
+	field_double(j, "kernel_resident", d->ladder.kernel_resident);
+	field_double(j, "without_waiting_comm", d->ladder.without_waiting_comm);
+	field_double(j, "sm_active", d->ladder.sm_active);
+	field_double(j, "occupancy", d->ladder.occupancy);
+	field_double(j, "issue_slot", d->ladder.issue_slot);
+	field_double(j, "tensor_active", d->ladder.tensor_active);
+	field_end(j, '}');
+	field_begin(j, "steps", '[');
 	for (size_t i = 0; i < a->a->scope.n_steps && i < MOST_STEPS; i++) {
-		json_flat(j, NULL, '{');
-		json_count(j, "step", i);
+		field_flat(j, NULL, '{');
+		field_count(j, "step", i);
 		add_account(j, &d->steps[i]);
-		json_end(j, '}');
+		field_end(j, '}');
 	}
-	json_end(j, ']');
-	json_end(j, '}');
+	field_end(j, ']');
+	field_end(j, '}');
 }
 
-void json_accounting(struct json *j, const struct answer *a)
+void fields_accounting(struct json *j, const struct answer *a)
 {
-	json_begin(j, "accounting", '[');
+	field_begin(j, "accounting", '[');
 	for (size_t i = 0; i < a->a->tl.n_devices; i++)
 		add_device(j, a, i);
-	json_end(j, ']');
+	field_end(j, ']');
 }
 
 static void add_idle(struct json *j, const struct answer *a, size_t device)
@@ -208,15 +217,15 @@ static void add_idle(struct json *j, const struct answer *a, size_t device)
 	const struct device_analysis *d = &a->a->devices[device];
 	const struct idle_sums *s = &d->idle_sums;
 
-	json_begin(j, NULL, '{');
-	json_count(j, "device", device);
-	json_int(j, "idle_ns", d->account.idle_ns);
-	json_int(j, "host_ns", s->host_ns);
-	json_int(j, "named_ns", s->named_ns);
-	json_int(j, "refill_ns", s->refill_ns);
-	json_int(j, "in_data_ns", s->in_data_ns);
-	json_count(j, "gaps_listed", s->n_listed);
-	json_begin(j, "classes", '[');
+	field_begin(j, NULL, '{');
+	field_count(j, "device", device);
+	field_int(j, "idle_ns", d->account.idle_ns);
+	field_int(j, "host_ns", s->host_ns);
+	field_int(j, "named_ns", s->named_ns);
+	field_int(j, "refill_ns", s->refill_ns);
+	field_int(j, "in_data_ns", s->in_data_ns);
+	field_count(j, "gaps_listed", s->n_listed);
+	field_begin(j, "classes", '[');
 	for (int c = 0; c < N_IDLE_CLASSES; c++) {
 		const char *name;
 		int64_t ns;
@@ -224,166 +233,166 @@ static void add_idle(struct json *j, const struct answer *a, size_t device)
 		if (!s->by_class[c])
 			continue;
 		name = idle_name(a, device, c, &ns);
-		json_flat(j, NULL, '{');
-		json_text(j, "class", idle_class_name(c));
-		json_int(j, "time_ns", s->by_class[c]);
-		json_part(j, "share_of_wall", s->by_class[c], d->account.wall_ns);
-		json_text(j, "most_in", name);
-		json_int(j, "most_in_ns", name ? ns : NULL_i64);
-		json_flat(j, "by_trigger", '{');
+		field_flat(j, NULL, '{');
+		field_text(j, "class", idle_class_name(c));
+		field_int(j, "time_ns", s->by_class[c]);
+		field_part(j, "share_of_wall", s->by_class[c], d->account.wall_ns);
+		field_text(j, "most_in", name);
+		field_int(j, "most_in_ns", name ? ns : NULL_i64);
+		field_flat(j, "by_trigger", '{');
 		for (int t = 0; t < N_TRIGGERS; t++)
 			if (s->both[t][c])
-				json_int(j, trigger_name(t), s->both[t][c]);
-		json_end(j, '}');
-		json_end(j, '}');
+				field_int(j, trigger_name(t), s->both[t][c]);
+		field_end(j, '}');
+		field_end(j, '}');
 	}
-	json_end(j, ']');
-	json_begin(j, "triggers", '[');
+	field_end(j, ']');
+	field_begin(j, "triggers", '[');
 	for (int t = 0; t < N_TRIGGERS; t++) {
 		if (!s->n_gaps[t])
 			continue;
-		json_flat(j, NULL, '{');
-		json_text(j, "trigger", trigger_name(t));
-		json_int(j, "time_ns", s->by_trigger[t]);
-		json_part(j, "share_of_wall", s->by_trigger[t], d->account.wall_ns);
-		json_count(j, "gaps", s->n_gaps[t]);
-		json_end(j, '}');
+		field_flat(j, NULL, '{');
+		field_text(j, "trigger", trigger_name(t));
+		field_int(j, "time_ns", s->by_trigger[t]);
+		field_part(j, "share_of_wall", s->by_trigger[t], d->account.wall_ns);
+		field_count(j, "gaps", s->n_gaps[t]);
+		field_end(j, '}');
 	}
-	json_end(j, ']');
-	json_end(j, '}');
+	field_end(j, ']');
+	field_end(j, '}');
 }
 
-void json_idle(struct json *j, const struct answer *a)
+void fields_idle(struct json *j, const struct answer *a)
 {
-	json_begin(j, "idle_causes", '[');
+	field_begin(j, "idle_causes", '[');
 	for (size_t i = 0; i < a->a->tl.n_devices; i++)
 		add_idle(j, a, i);
-	json_end(j, ']');
+	field_end(j, ']');
 }
 
-void json_path(struct json *j, const struct answer *a)
+void fields_path(struct json *j, const struct answer *a)
 {
 	const struct path *p = &a->a->path;
 	const struct facts *f = a->facts;
 	const int64_t wall = interval_ns(p->window);
 
-	json_begin(j, "critical_path", '{');
+	field_begin(j, "critical_path", '{');
 	add_interval(j, "window", p->window);
-	json_int(j, "length_ns", wall);
-	json_count(j, "pieces", p->n);
-	json_bool(j, "stuck", p->is_stuck);
-	json_int(j, "clock_adjust_ns", p->clock_adjust_ns);
-	json_int(j, "clock_adjust_max_ns", p->clock_adjust_max_ns);
-	json_begin(j, "by_kind", '[');
+	field_int(j, "length_ns", wall);
+	field_count(j, "pieces", p->n);
+	field_bool(j, "stuck", p->is_stuck);
+	field_int(j, "clock_adjust_ns", p->clock_adjust_ns);
+	field_int(j, "clock_adjust_max_ns", p->clock_adjust_max_ns);
+	field_begin(j, "by_kind", '[');
 	for (size_t i = 0; i < f->n_path_kinds; i++) {
-		json_flat(j, NULL, '{');
-		json_text(j, "kind", path_kind_name(f->path_kinds[i].kind));
-		json_int(j, "time_ns", f->path_kinds[i].ns);
-		json_part(j, "share_of_wall", f->path_kinds[i].ns, wall);
-		json_count(j, "pieces", f->path_kinds[i].n_pieces);
-		json_end(j, '}');
+		field_flat(j, NULL, '{');
+		field_text(j, "kind", path_kind_name(f->path_kinds[i].kind));
+		field_int(j, "time_ns", f->path_kinds[i].ns);
+		field_part(j, "share_of_wall", f->path_kinds[i].ns, wall);
+		field_count(j, "pieces", f->path_kinds[i].n_pieces);
+		field_end(j, '}');
 	}
-	json_end(j, ']');
-	json_begin(j, "by_name", '[');
+	field_end(j, ']');
+	field_begin(j, "by_name", '[');
 	for (size_t i = 0; i < f->n_path && i < MOST_PATH_NAMES; i++) {
-		json_flat(j, NULL, '{');
-		json_text(j, "name", *f->path[i].name ? f->path[i].name : NULL);
-		json_text(j, "kind", path_kind_name(f->path[i].kind));
-		json_int(j, "time_ns", f->path[i].ns);
-		json_part(j, "share_of_wall", f->path[i].ns, wall);
-		json_count(j, "pieces", f->path[i].n_pieces);
-		json_end(j, '}');
+		field_flat(j, NULL, '{');
+		field_text(j, "name", *f->path[i].name ? f->path[i].name : NULL);
+		field_text(j, "kind", path_kind_name(f->path[i].kind));
+		field_int(j, "time_ns", f->path[i].ns);
+		field_part(j, "share_of_wall", f->path[i].ns, wall);
+		field_count(j, "pieces", f->path[i].n_pieces);
+		field_end(j, '}');
 	}
-	json_end(j, ']');
-	json_begin(j, "near_critical", '[');
+	field_end(j, ']');
+	field_begin(j, "near_critical", '[');
 	for (size_t i = 0; i < f->n_near && i < MOST_NEAR; i++) {
-		json_flat(j, NULL, '{');
-		json_text(j, "name", f->near[i].name);
-		json_count(j, "activities", f->near[i].n);
-		json_int(j, "least_slack_ns", f->near[i].slack_ns);
-		json_int(j, "time_ns", f->near[i].total_ns);
-		json_end(j, '}');
+		field_flat(j, NULL, '{');
+		field_text(j, "name", f->near[i].name);
+		field_count(j, "activities", f->near[i].n);
+		field_int(j, "least_slack_ns", f->near[i].slack_ns);
+		field_int(j, "time_ns", f->near[i].total_ns);
+		field_end(j, '}');
 	}
-	json_end(j, ']');
-	json_end(j, '}');
+	field_end(j, ']');
+	field_end(j, '}');
 }
 
 static void add_what_if(struct json *j, const struct answer *a, const struct what_if *w, bool is_asked)
 {
 	const int64_t wall = a->a->has_model ? a->a->model.observed_ns : 0;
 
-	json_begin(j, NULL, '{');
-	json_text(j, "text", w->text);
-	json_bool(j, "asked", is_asked);
-	json_bool(j, "answered", w->is_answered);
-	json_text(j, "reason", w->is_answered ? NULL : w->reason);
-	json_count(j, "activities", w->n_tasks);
-	json_double(j, "factor", w->is_answered ? w->factor : NAN);
-	json_int(j, "now_ns", w->is_answered ? w->now_ns : NULL_i64);
-	json_int(j, "then_ns", w->is_answered ? w->then_ns : NULL_i64);
-	json_int(j, "gain_low_ns", w->is_answered ? w->gain_low_ns : NULL_i64);
-	json_int(j, "gain_high_ns", w->is_answered ? w->gain_high_ns : NULL_i64);
-	json_part(j, "gain_share_of_wall", w->is_answered ? w->gain_high_ns : NULL_i64, wall);
-	json_text(j, "limiter", w->limiter);
-	json_flat(j, "knees", '[');
+	field_begin(j, NULL, '{');
+	field_text(j, "text", w->text);
+	field_bool(j, "asked", is_asked);
+	field_bool(j, "answered", w->is_answered);
+	field_text(j, "reason", w->is_answered ? NULL : w->reason);
+	field_count(j, "activities", w->n_tasks);
+	field_double(j, "factor", w->is_answered ? w->factor : NAN);
+	field_int(j, "now_ns", w->is_answered ? w->now_ns : NULL_i64);
+	field_int(j, "then_ns", w->is_answered ? w->then_ns : NULL_i64);
+	field_int(j, "gain_low_ns", w->is_answered ? w->gain_low_ns : NULL_i64);
+	field_int(j, "gain_high_ns", w->is_answered ? w->gain_high_ns : NULL_i64);
+	field_part(j, "gain_share_of_wall", w->is_answered ? w->gain_high_ns : NULL_i64, wall);
+	field_text(j, "limiter", w->limiter);
+	field_flat(j, "knees", '[');
 	for (size_t i = 0; w->is_answered && i < w->curve.n_knees; i++) {
-		json_flat(j, NULL, '{');
-		json_double(j, "factor", w->curve.knees[i].a);
-		json_double(j, "end_ns", w->curve.knees[i].finish_ns);
-		json_end(j, '}');
+		field_flat(j, NULL, '{');
+		field_double(j, "factor", w->curve.knees[i].a);
+		field_double(j, "end_ns", w->curve.knees[i].finish_ns);
+		field_end(j, '}');
 	}
-	json_end(j, ']');
-	json_end(j, '}');
+	field_end(j, ']');
+	field_end(j, '}');
 }
 
-void json_what_if(struct json *j, const struct answer *a)
+void fields_what_if(struct json *j, const struct answer *a)
 {
 	const struct model *m = &a->a->model;
 	const bool has = a->a->has_model;
 
-	json_begin(j, "what_if", '{');
-	json_bool(j, "valid", has && m->replay_error <= a->a->limits.replay_valid_share);
-	json_text(j, "reason", has ? NULL : a->a->model_reason);
-	json_int(j, "observed_ns", has ? m->observed_ns : NULL_i64);
-	json_int(j, "replay_ns", has ? m->replay_ns : NULL_i64);
-	json_double(j, "replay_error", has ? m->replay_error : NAN);
-	json_int(j, "unexplained_ns", has ? m->unexplained_ns : NULL_i64);
-	json_int(j, "violations", has ? (int64_t)m->n_violations : NULL_i64);
-	json_int(j, "largest_violation_ns", has ? m->largest_violation_ns : NULL_i64);
-	json_begin(j, "answers", '[');
+	field_begin(j, "what_if", '{');
+	field_bool(j, "valid", has && m->replay_error <= a->a->limits.replay_valid_share);
+	field_text(j, "reason", has ? NULL : a->a->model_reason);
+	field_int(j, "observed_ns", has ? m->observed_ns : NULL_i64);
+	field_int(j, "replay_ns", has ? m->replay_ns : NULL_i64);
+	field_double(j, "replay_error", has ? m->replay_error : NAN);
+	field_int(j, "unexplained_ns", has ? m->unexplained_ns : NULL_i64);
+	field_int(j, "violations", has ? (int64_t)m->n_violations : NULL_i64);
+	field_int(j, "largest_violation_ns", has ? m->largest_violation_ns : NULL_i64);
+	field_begin(j, "answers", '[');
 	for (size_t i = 0; i < a->a->n_what_ifs; i++)
 		add_what_if(j, a, &a->a->what_ifs[i], i < a->a->n_asked);
-	json_end(j, ']');
-	json_end(j, '}');
+	field_end(j, ']');
+	field_end(j, '}');
 }
 
 static void add_values(struct json *j, const struct finding *f)
 {
-	json_begin(j, "tests", '[');
+	field_begin(j, "tests", '[');
 	for (size_t i = 0; i < f->n_values; i++) {
 		if (!isfinite(f->values[i].limit))
 			continue;
-		json_flat(j, NULL, '{');
-		json_text(j, "name", f->values[i].name);
-		json_double(j, "value", f->values[i].number);
-		json_double(j, "limit", f->values[i].limit);
-		json_bool(j, "met", f->values[i].is_met);
-		json_end(j, '}');
+		field_flat(j, NULL, '{');
+		field_text(j, "name", f->values[i].name);
+		field_double(j, "value", f->values[i].number);
+		field_double(j, "limit", f->values[i].limit);
+		field_bool(j, "met", f->values[i].is_met);
+		field_end(j, '}');
 	}
-	json_end(j, ']');
-	json_flat(j, "values", '{');
+	field_end(j, ']');
+	field_flat(j, "values", '{');
 	for (size_t i = 0; i < f->n_values; i++) {
 		if (f->values[i].kind == VALUE_TEXT)
-			json_text(j, f->values[i].name, f->values[i].text);
+			field_text(j, f->values[i].name, f->values[i].text);
 		else
-			json_double(j, f->values[i].name, f->values[i].number);
+			field_double(j, f->values[i].name, f->values[i].number);
 	}
-	json_end(j, '}');
+	field_end(j, '}');
 }
 
 static void add_evidence(struct json *j, const struct finding *f)
 {
-	json_flat(j, "evidence", '[');
+	field_flat(j, "evidence", '[');
 	for (size_t i = 0; i < f->n_evidence; i++) {
 		struct text row = { 0 };
 		const char *table = f->evidence[i].table < N_TABLES ? table_defs[f->evidence[i].table].name : "?";
@@ -391,11 +400,11 @@ static void add_evidence(struct json *j, const struct finding *f)
 		for (const char *p = table; *p; p++)
 			text_addc(&row, (char)toupper((unsigned char)*p));
 		text_print(&row, ":%u", f->evidence[i].row);
-		json_text(j, NULL, row.p);
+		field_text(j, NULL, row.p);
 		text_end(&row);
 	}
-	json_end(j, ']');
-	json_count(j, "evidence_total", f->evidence_total);
+	field_end(j, ']');
+	field_count(j, "evidence_total", f->evidence_total);
 }
 
 static void add_finding(struct json *j, const struct answer *a, const struct finding *f)
@@ -405,69 +414,70 @@ static void add_finding(struct json *j, const struct answer *a, const struct fin
 	const struct speech *s = &a->speech;
 	const bool zh = s->lang == LANG_ZH;
 
-	json_begin(j, NULL, '{');
-	json_text(j, "id", f->rule->name);
-	json_text(j, "state", f->state == FINDING_CONFIRMED ? "confirmed" : "suspected");
-	json_text(j, "severity", severities[f->severity]);
-	json_text(j, "class", f->class == BOTTLENECK_UNDECIDED ? NULL : bottleneck_name(f->class));
-	json_text(j, "title", say_own(s, &f->rule->title));
-	json_text(j, "statement", say_finding(a, f));
-	json_text(j, "advice", finding_say(f, &f->rule->advice, zh, s->arena));
-	json_text(j, "refute", finding_say(f, &f->rule->refute, zh, s->arena));
-	json_int(j, "time_ns", f->time_ns);
-	json_double(j, "share_of_wall", f->share_of_wall);
-	json_int(j, "device", f->device == SIZE_MAX ? NULL_i64 : (int64_t)f->device);
-	json_int(j, "rank", f->rank == NULL_i32 ? NULL_i64 : f->rank);
-	json_flat(j, "gain", '{');
-	json_int(j, "low_ns", f->gain_low_ns);
-	json_int(j, "high_ns", f->gain_high_ns);
-	json_text(j, "what_if", f->gain_high_ns == NULL_i64 ? NULL : f->gain_from);
-	json_double(j, "replay_error", f->gain_high_ns == NULL_i64 || !a->a->has_model ? NAN : a->a->model.replay_error);
-	json_end(j, '}');
+	field_begin(j, NULL, '{');
+	field_text(j, "id", f->rule->name);
+	field_text(j, "state", f->state == FINDING_CONFIRMED ? "confirmed" : "suspected");
+	field_text(j, "severity", severities[f->severity]);
+	field_text(j, "class", f->class == BOTTLENECK_UNDECIDED ? NULL : bottleneck_name(f->class));
+	field_text(j, "title", say_own(s, &f->rule->title));
+	field_text(j, "statement", say_finding(a, f));
+	field_text(j, "advice", finding_say(f, &f->rule->advice, zh, s->arena));
+	field_text(j, "refute", finding_say(f, &f->rule->refute, zh, s->arena));
+	field_int(j, "time_ns", f->time_ns);
+	field_double(j, "share_of_wall", f->share_of_wall);
+	field_int(j, "device", f->device == SIZE_MAX ? NULL_i64 : (int64_t)f->device);
+	field_int(j, "rank", f->rank == NULL_i32 ? NULL_i64 : f->rank);
+	field_flat(j, "gain", '{');
+	field_int(j, "low_ns", f->gain_low_ns);
+	field_int(j, "high_ns", f->gain_high_ns);
+	field_text(j, "what_if", f->gain_high_ns == NULL_i64 ? NULL : f->gain_from);
+	field_double(j, "replay_error",
+	             f->gain_high_ns == NULL_i64 || !a->a->has_model ? NAN : a->a->model.replay_error);
+	field_end(j, '}');
 	add_values(j, f);
 	add_evidence(j, f);
-	json_flat(j, "coverage", '{');
-	json_count(j, "have", f->coverage_have);
-	json_count(j, "of", f->coverage_of);
-	json_end(j, '}');
-	json_text(j, "confidence", confidences[f->confidence]);
-	json_text(j, "doc", f->rule->doc);
-	json_end(j, '}');
+	field_flat(j, "coverage", '{');
+	field_count(j, "have", f->coverage_have);
+	field_count(j, "of", f->coverage_of);
+	field_end(j, '}');
+	field_text(j, "confidence", confidences[f->confidence]);
+	field_text(j, "doc", f->rule->doc);
+	field_end(j, '}');
 }
 
-void json_findings(struct json *j, const struct answer *a)
+void fields_findings(struct json *j, const struct answer *a)
 {
 	const struct speech *s = &a->speech;
 	size_t n;
 	const struct open_question *q = open_questions(a, &n);
 
-	json_begin(j, "findings", '[');
+	field_begin(j, "findings", '[');
 	for (size_t i = 0; i < a->findings->n; i++)
 		if (finding_counts(&a->findings->of[i]))
 			add_finding(j, a, &a->findings->of[i]);
-	json_end(j, ']');
-	json_begin(j, "abstained", '[');
+	field_end(j, ']');
+	field_begin(j, "abstained", '[');
 	for (size_t i = 0; i < a->findings->n; i++) {
 		const struct finding *f = &a->findings->of[i];
 
 		if (finding_counts(f))
 			continue;
-		json_flat(j, NULL, '{');
-		json_text(j, "id", f->rule->name);
-		json_text(j, "title", say_own(s, &f->rule->title));
-		json_text(j, "reason", finding_say(f, &f->reason, s->lang == LANG_ZH, s->arena));
-		json_end(j, '}');
+		field_flat(j, NULL, '{');
+		field_text(j, "id", f->rule->name);
+		field_text(j, "title", say_own(s, &f->rule->title));
+		field_text(j, "reason", finding_say(f, &f->reason, s->lang == LANG_ZH, s->arena));
+		field_end(j, '}');
 	}
-	json_end(j, ']');
-	json_begin(j, "not_answered", '[');
+	field_end(j, ']');
+	field_begin(j, "not_answered", '[');
 	for (size_t i = 0; i < n; i++) {
-		json_flat(j, NULL, '{');
-		json_text(j, "id", q[i].id);
-		json_text(j, "question", q[i].question);
-		json_text(j, "missing", q[i].missing);
-		json_end(j, '}');
+		field_flat(j, NULL, '{');
+		field_text(j, "id", q[i].id);
+		field_text(j, "question", q[i].question);
+		field_text(j, "missing", q[i].missing);
+		field_end(j, '}');
 	}
-	json_end(j, ']');
+	field_end(j, ']');
 }
 
 static void add_summary(struct json *j, const struct answer *a)
@@ -475,40 +485,40 @@ static void add_summary(struct json *j, const struct answer *a)
 	const size_t device = a->a->main_device;
 	const bool has_device = device < a->a->tl.n_devices;
 
-	json_begin(j, "summary", '{');
-	json_text(j, "language", a->speech.lang == LANG_ZH ? "zh" : "en");
-	json_text(j, "why", say_verdict(a, device));
-	json_text(j, "how", has_device ? say_mechanism(a, device) : "");
-	json_text(j, "standing", has_device ? say_standing(a, device) : "");
-	json_text(j, "next_step", say_next_step(a));
-	json_end(j, '}');
+	field_begin(j, "summary", '{');
+	field_text(j, "language", a->speech.lang == LANG_ZH ? "zh" : "en");
+	field_text(j, "why", say_verdict(a, device));
+	field_text(j, "how", has_device ? say_mechanism(a, device) : "");
+	field_text(j, "standing", has_device ? say_standing(a, device) : "");
+	field_text(j, "next_step", say_next_step(a));
+	field_end(j, '}');
 }
 
 void answer_json(const struct answer *a, struct text *out)
 {
 	struct json j = { .out = out };
 
-	json_begin(&j, NULL, '{');
-	json_int(&j, "fathom_analysis", JSON_VERSION);
-	json_text(&j, "program", a->program);
+	field_begin(&j, NULL, '{');
+	field_int(&j, "fathom_analysis", JSON_VERSION);
+	field_text(&j, "program", a->program);
 	add_summary(&j, a);
-	json_environment(&j, a);
-	json_window(&j, a);
-	json_steps(&j, a);
-	json_int(&j, "main_device", a->a->tl.n_devices ? (int64_t)a->a->main_device : NULL_i64);
-	json_bottlenecks(&j, a);
-	json_accounting(&j, a);
-	json_idle(&j, a);
-	json_path(&j, a);
-	json_what_if(&j, a);
-	json_findings(&j, a);
-	json_kernels(&j, a);
-	json_api(&j, a);
-	json_phases(&j, a);
-	json_comm(&j, a);
-	json_ranks(&j, a);
-	json_memory(&j, a);
-	json_loss(&j, a);
-	json_thresholds(&j, a);
-	json_end(&j, '}');
+	fields_environment(&j, a);
+	fields_window(&j, a);
+	fields_steps(&j, a);
+	field_int(&j, "main_device", a->a->tl.n_devices ? (int64_t)a->a->main_device : NULL_i64);
+	fields_bottlenecks(&j, a);
+	fields_accounting(&j, a);
+	fields_idle(&j, a);
+	fields_path(&j, a);
+	fields_what_if(&j, a);
+	fields_findings(&j, a);
+	fields_kernels(&j, a);
+	fields_api(&j, a);
+	fields_phases(&j, a);
+	fields_comm(&j, a);
+	fields_ranks(&j, a);
+	fields_memory(&j, a);
+	fields_loss(&j, a);
+	fields_thresholds(&j, a);
+	field_end(&j, '}');
 }

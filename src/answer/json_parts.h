@@ -5,22 +5,22 @@
 #include "answer/json.h"
 
 /* json_analysis.c */
-void json_window(struct json *j, const struct answer *a);
-void json_steps(struct json *j, const struct answer *a);
-void json_bottlenecks(struct json *j, const struct answer *a);
-void json_accounting(struct json *j, const struct answer *a);
-void json_idle(struct json *j, const struct answer *a);
-void json_path(struct json *j, const struct answer *a);
-void json_what_if(struct json *j, const struct answer *a);
-void json_findings(struct json *j, const struct answer *a);
+void fields_window(struct json *j, const struct answer *a);
+void fields_steps(struct json *j, const struct answer *a);
+void fields_bottlenecks(struct json *j, const struct answer *a);
+void fields_accounting(struct json *j, const struct answer *a);
+void fields_idle(struct json *j, const struct answer *a);
+void fields_path(struct json *j, const struct answer *a);
+void fields_what_if(struct json *j, const struct answer *a);
+void fields_findings(struct json *j, const struct answer *a);
 
 /* json_tables.c */
-void json_environment(struct json *j, const struct answer *a);
-void json_kernels(struct json *j, const struct answer *a);
-void json_api(struct json *j, const struct answer *a);
-void json_phases(struct json *j, const struct answer *a);
-void json_comm(struct json *j, const struct answer *a);
-void json_ranks(struct json *j, const struct answer *a);
-void json_memory(struct json *j, const struct answer *a);
-void json_loss(struct json *j, const struct answer *a);
-void json_thresholds(struct json *j, const struct answer *a);
+void fields_environment(struct json *j, const struct answer *a);
+void fields_kernels(struct json *j, const struct answer *a);
+void fields_api(struct json *j, const struct answer *a);
+void fields_phases(struct json *j, const struct answer *a);
+void fields_comm(struct json *j, const struct answer *a);
+void fields_ranks(struct json *j, const struct answer *a);
+void fields_memory(struct json *j, const struct answer *a);
+void fields_loss(struct json *j, const struct answer *a);
+void fields_thresholds(struct json *j, const struct answer *a);

@@ -109,13 +109,17 @@ static void write_path(const struct analysis *a, struct text *out, struct arena 
 }
 
 bool question_answer(const struct question *q, struct trace *trace, struct text *out, struct text *path_rows,
-		     struct arena *arena, struct err *err)
+                     struct arena *arena, struct err *err)
 {
 	const struct look look = { .width = q->width, .colour = q->colour, .screen_only = q->screen_only };
 	struct analysis_args args = {
-		.scope = { .has_window = q->has_window, .window = { q->from_ns, q->to_ns }, .step = q->step, .steps = q->steps,
-			   .with_warm_up = q->with_warm_up },
-		.what_ifs = q->what_ifs, .n_what_ifs = q->n_what_ifs,
+		.scope = { .has_window = q->has_window,
+		           .window = { q->from_ns, q->to_ns },
+		           .step = q->step,
+		           .steps = q->steps,
+		           .with_warm_up = q->with_warm_up },
+		.what_ifs = q->what_ifs,
+		.n_what_ifs = q->n_what_ifs,
 	};
 	struct analysis a;
 	struct facts facts;
@@ -126,8 +130,9 @@ bool question_answer(const struct question *q, struct trace *trace, struct text 
 		return false;
 	findings = rules_run(&a, arena);
 
-	const struct answer answer = { .a = &a, .facts = &facts, .findings = &findings, .speech = speech_of(q, arena),
-				       .program = q->program };
+	const struct answer answer = {
+		.a = &a, .facts = &facts, .findings = &findings, .speech = speech_of(q, arena), .program = q->program
+	};
 
 	answer_write(&answer, answer_format_find(q->format), &look, out);
 	if (path_rows)
@@ -141,7 +146,7 @@ bool question_is_tasks(struct span head)
 }
 
 bool question_answer_tasks(const struct question *q, const char *path, struct span text, struct text *out,
-			   struct arena *arena, struct err *err)
+                           struct arena *arena, struct err *err)
 {
 	const struct look look = { .width = q->width, .colour = q->colour };
 	struct tasks tasks, *thens = arena_array(arena, struct tasks, q->n_what_ifs);
@@ -153,8 +158,13 @@ bool question_answer_tasks(const struct question *q, const char *path, struct sp
 			return false;
 
 	const struct tasks_answer answer = {
-		.path = path, .tasks = &tasks, .what_ifs = q->what_ifs, .thens = thens, .n_what_ifs = q->n_what_ifs,
-		.speech = speech_of(q, arena), .program = q->program,
+		.path = path,
+		.tasks = &tasks,
+		.what_ifs = q->what_ifs,
+		.thens = thens,
+		.n_what_ifs = q->n_what_ifs,
+		.speech = speech_of(q, arena),
+		.program = q->program,
 	};
 
 	tasks_answer_write(&answer, answer_format_find(q->format), &look, out);
@@ -170,8 +180,8 @@ bool question_list_thresholds(const struct question *q, struct text *out, struct
 	for (size_t i = 0; i < n_threshold_defs; i++) {
 		const struct threshold_def *def = &threshold_defs[i];
 
-		text_print(out, "%-28s%-12g%-7s%s\n", def->name, *(const double *)((const char *)&limits + def->at), def->unit,
-			   def->doc);
+		text_print(out, "%-28s%-12g%-7s%s\n", def->name, *(const double *)((const char *)&limits + def->at),
+		           def->unit, def->doc);
 	}
 	return true;
 }

@@ -131,6 +131,11 @@ static void add_bar_block(struct text *out, const struct block *b)
 		add(out, b->parts[i].amount);
 		text_adds(out, "</li>");
 	}
+	if (b->whole) {
+		text_adds(out, "<li>= ");
+		add(out, b->whole);
+		text_adds(out, "</li>");
+	}
 	text_adds(out, "</ul>\n");
 }
 
@@ -186,7 +191,7 @@ void render_document_html(const struct document *d, const struct look *look, str
 		const struct section *s = d->sections[i];
 
 		text_print(out, "<section id=\"%s\"%s>\n", s->id, s->is_screen ? " class=\"screen\"" : "");
-		if (s->title && *s->title) {
+		if (*s->title) {
 			text_adds(out, "<h2>");
 			add(out, s->title);
 			text_adds(out, "</h2>\n");

@@ -21,6 +21,9 @@ static void add(struct text *out, const char *text, bool in_table)
 			} else {
 				text_adds(out, "\\`");
 			}
+		} else if (c == 0xc2 && (unsigned char)p[1] == 0xa0) {
+			text_addc(out, ' ');
+			p++;
 		} else if (c < ' ' || c == 0x7f) {
 			text_addc(out, ' ');
 		} else if (c == '|' && in_table) {
@@ -83,6 +86,11 @@ static void add_bar_block(struct text *out, const struct block *b)
 		add(out, b->parts[i].amount, false);
 		text_addc(out, '\n');
 	}
+	if (b->whole) {
+		text_adds(out, "- = ");
+		add(out, b->whole, false);
+		text_addc(out, '\n');
+	}
 }
 
 static void add_block(struct text *out, const struct block *b)
@@ -98,15 +106,9 @@ static void add_block(struct text *out, const struct block *b)
 		add(out, b->text, false);
 		text_addc(out, '\n');
 		break;
-	case BLOCK_FACTS:
-		add_pairs(out, b, "");
-		break;
-	case BLOCK_TABLE:
-		add_table_block(out, b);
-		break;
-	case BLOCK_BAR:
-		add_bar_block(out, b);
-		break;
+	case BLOCK_FACTS: add_pairs(out, b, ""); break;
+	case BLOCK_TABLE: add_table_block(out, b); break;
+	case BLOCK_BAR: add_bar_block(out, b); break;
 	case BLOCK_POINT:
 		text_print(out, "%d. **", b->number);
 		add(out, b->text, false);
@@ -130,7 +132,7 @@ void render_document_markdown(const struct document *d, const struct look *look,
 	for (size_t i = 0; i < d->n_sections; i++) {
 		const struct section *s = d->sections[i];
 
-		if (s->title && *s->title) {
+		if (*s->title) {
 			text_adds(out, "\n## ");
 			add(out, s->title, false);
 			text_addc(out, '\n');

@@ -17,8 +17,8 @@ struct paper {
 };
 
 static const char *const tones[] = {
-	[TONE_PLAIN] = "", [TONE_STRONG] = "\033[1m", [TONE_FAINT] = "\033[2m", [TONE_GOOD] = "\033[32m",
-	[TONE_WARN] = "\033[33m", [TONE_BAD] = "\033[31m",
+	[TONE_PLAIN] = "",        [TONE_STRONG] = "\033[1m", [TONE_FAINT] = "\033[2m",
+	[TONE_GOOD] = "\033[32m", [TONE_WARN] = "\033[33m",  [TONE_BAD] = "\033[31m",
 };
 
 static void begin_tone(const struct paper *p, enum tone tone)
@@ -41,7 +41,10 @@ static void add_plain(struct text *out, const char *p, size_t n)
 
 		if (c == 0xfffd && bytes == 1)
 			text_adds(out, "\xef\xbf\xbd");
-		else if (c < ' ' || (c >= 0x7f && c < 0xa0) || (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069))
+		else if (c == 0xa0)
+			text_addc(out, ' ');
+		else if (c < ' ' || (c >= 0x7f && c < 0xa0) || (c >= 0x202a && c <= 0x202e) ||
+		         (c >= 0x2066 && c <= 0x2069))
 			text_addc(out, ' ');
 		else if (c != '`')
 			text_add(out, p + i, bytes);
@@ -60,9 +63,11 @@ static size_t plain_columns(const char *p, size_t n)
 	return columns;
 }
 
+/* What no line begins with, and what none ends with. */
 static bool is_closing(uint32_t c)
 {
-	static const uint32_t marks[] = { 0x3002, 0xff0c, 0xff1b, 0xff1a, 0xff09, 0x3001, 0x300d, 0xff01, 0xff1f, ')', ',', '.', ';', ':', '%' };
+	static const uint32_t marks[] = { 0x3002, 0xff0c, 0xff1b, 0xff1a, 0xff09, 0x3001, 0x300d, 0xff01, 0xff1f,
+		                          0x201d, ')',    ',',    '.',    ';',    ':',    '%',    '?' };
 
 	for (size_t i = 0; i < ARRAY_LEN(marks); i++)
 		if (c == marks[i])
@@ -70,25 +75,26 @@ static bool is_closing(uint32_t c)
 	return false;
 }
 
-/* Bytes up to the next place where a line may end: before a blank, or around a wide character. */
+static bool is_opening(uint32_t c)
+{
+	return c == 0xff08 || c == 0x300c || c == 0x201c || c == '(' || c == '[';
+}
+
+/* Bytes up to the next place where a line may end: before a blank, or beside a wide character. */
 static size_t piece_bytes(const char *p, size_t n)
 {
-	size_t i = 0, bytes;
+	uint32_t before = 0;
+	size_t bytes;
 
-	while (i < n) {
+	for (size_t i = 0; i < n; i += bytes) {
 		const uint32_t c = code_point(p + i, n - i, &bytes);
 
-		if (c == ' ' || (i > 0 && code_columns(c) == 2 && !is_closing(c)))
+		if (c == ' ' || (i > 0 && (code_columns(c) == 2 || code_columns(before) == 2) && !is_closing(c) &&
+		                 !is_opening(before)))
 			return i;
-		i += bytes;
-		if (code_columns(c) == 2 && i < n) {
-			size_t more;
-
-			if (!is_closing(code_point(p + i, n - i, &more)))
-				return i;
-		}
+		before = c;
 	}
-	return i;
+	return n;
 }
 
 /* Add a text from a column on, wrapped, with later lines indented. Ends the line. */
@@ -149,7 +155,8 @@ static void add_pairs(const struct paper *p, const struct block *b, size_t inden
 
 /* Letters of a bar by hue, and their colours. */
 static const char letters[] = "#=-.+*o~";
-static const char *const hues[] = { "\033[32m", "\033[35m", "\033[36m", "\033[90m", "\033[33m", "\033[31m", "\033[34m", "\033[37m" };
+static const char *const hues[] = { "\033[32m", "\033[35m", "\033[36m", "\033[90m",
+	                            "\033[33m", "\033[31m", "\033[34m", "\033[37m" };
 
 static void add_bar_line(const struct paper *p, const struct block *b)
 {
@@ -175,22 +182,18 @@ static void add_bar_line(const struct paper *p, const struct block *b)
 
 static void add_bar_block(const struct paper *p, const struct block *b)
 {
-	static const struct look nothing = { 0 };
 	struct text words = { 0 };
-	struct paper scratch = { .look = &nothing, .out = &words };
 
 	add_bar_line(p, b);
 	add_wrapped(p, b->text, BAR_WIDTH + 5, BAR_WIDTH + 5);
 	for (size_t i = 0; i < b->n_parts; i++) {
 		const struct bar_part *part = &b->parts[i];
 
-		if (i)
-			text_adds(&words, " + ");
-		text_print(&words, "%c ", letters[part->hue % ARRAY_LEN(hues)]);
-		add_plain(scratch.out, part->label, strlen(part->label));
-		text_addc(&words, ' ');
-		add_plain(scratch.out, part->amount, strlen(part->amount));
+		text_print(&words, "%s%c\xc2\xa0%s %s", i ? " + " : "", letters[part->hue % ARRAY_LEN(hues)],
+		           part->label, part->amount);
 	}
+	if (b->whole)
+		text_print(&words, " = %s", b->whole);
 	text_adds(p->out, "  ");
 	add_wrapped(p, words.n ? words.p : "", 2, 2);
 	text_end(&words);
@@ -284,15 +287,9 @@ static void add_block(const struct paper *p, const struct block *b, struct arena
 		add_wrapped(p, b->text, 2, 2);
 		end_tone(p, b->tone);
 		break;
-	case BLOCK_FACTS:
-		add_pairs(p, b, 2);
-		break;
-	case BLOCK_TABLE:
-		add_table_block(p, b, scratch);
-		break;
-	case BLOCK_BAR:
-		add_bar_block(p, b);
-		break;
+	case BLOCK_FACTS: add_pairs(p, b, 2); break;
+	case BLOCK_TABLE: add_table_block(p, b, scratch); break;
+	case BLOCK_BAR: add_bar_block(p, b); break;
 	case BLOCK_POINT:
 		start = p->out->n;
 		text_print(p->out, "  %d. ", b->number);
@@ -300,14 +297,15 @@ static void add_block(const struct paper *p, const struct block *b, struct arena
 		begin_tone(p, b->tone);
 		add_wrapped(p, b->text, start, start);
 		end_tone(p, b->tone);
-		add_pairs(p, b, start);
+		if (!p->look->screen_only)
+			add_pairs(p, b, start);
 		break;
 	}
 }
 
 static void add_section(const struct paper *p, const struct section *s, struct arena *scratch)
 {
-	if (s->title && *s->title) {
+	if (*s->title && !(p->look->screen_only && s->is_plain)) {
 		begin_tone(p, TONE_STRONG);
 		add_wrapped(p, s->title, 0, 0);
 		end_tone(p, TONE_STRONG);
@@ -315,8 +313,9 @@ static void add_section(const struct paper *p, const struct section *s, struct a
 	for (size_t i = 0; i < s->n_blocks; i++) {
 		struct arena_mark mark = arena_mark(scratch);
 
-		if (i && !s->is_screen && (s->blocks[i]->kind == BLOCK_TABLE || s->blocks[i]->kind == BLOCK_POINT ||
-					   s->blocks[i - 1]->kind == BLOCK_TABLE))
+		if (i && !s->is_screen &&
+		    (s->blocks[i]->kind == BLOCK_TABLE || s->blocks[i]->kind == BLOCK_POINT ||
+		     s->blocks[i - 1]->kind == BLOCK_TABLE))
 			text_addc(p->out, '\n');
 		add_block(p, s->blocks[i], scratch);
 		arena_reset(scratch, mark);
@@ -332,9 +331,11 @@ void render_document_text(const struct document *d, const struct look *look, str
 
 	struct paper p = { .look = look, .out = out, .width = width };
 
-	begin_tone(&p, TONE_STRONG);
-	add_wrapped(&p, d->title, 0, 0);
-	end_tone(&p, TONE_STRONG);
+	if (!look->screen_only || !d->subtitle) {
+		begin_tone(&p, TONE_STRONG);
+		add_wrapped(&p, d->title, 0, 0);
+		end_tone(&p, TONE_STRONG);
+	}
 	if (d->subtitle) {
 		begin_tone(&p, TONE_FAINT);
 		add_wrapped(&p, d->subtitle, 0, 0);

@@ -19,6 +19,11 @@ const char *say_finding(const struct answer *a, const struct finding *f)
 	return finding_say(f, &f->rule->statement, a->speech.lang == LANG_ZH, a->speech.arena);
 }
 
+bool is_one(const struct speech *s, int64_t low_ns, int64_t high_ns)
+{
+	return low_ns == NULL_i64 || strcmp(say_ns(s, low_ns), say_ns(s, high_ns)) == 0;
+}
+
 const char *say_gain(const struct answer *a, const struct finding *f)
 {
 	const struct speech *s = &a->speech;
@@ -27,14 +32,15 @@ const char *say_gain(const struct answer *a, const struct finding *f)
 
 	if (f->gain_high_ns == NULL_i64) {
 		if (f->time_ns > 0)
-			return say_with(s, SAY_gain_most, say_ns(s, f->time_ns), say_ns(s, wall), say_part(s, f->time_ns, wall));
+			return say_with(s, SAY_gain_most, say_ns(s, f->time_ns), say_ns(s, wall),
+			                say_part(s, f->time_ns, wall));
 		return say(s, SAY_gain_unknown);
 	}
-	if (f->gain_low_ns == NULL_i64 || f->gain_low_ns == f->gain_high_ns)
+	if (is_one(s, f->gain_low_ns, f->gain_high_ns))
 		return say_with(s, SAY_gain_one, say_ns(s, f->gain_high_ns), say_ns(s, wall),
-				say_part(s, f->gain_high_ns, wall), from);
+		                say_part(s, f->gain_high_ns, wall), from);
 	return say_with(s, SAY_gain_range, say_ns(s, f->gain_low_ns), say_ns(s, f->gain_high_ns), say_ns(s, wall),
-			say_part(s, f->gain_low_ns, wall), say_part(s, f->gain_high_ns, wall), from);
+	                say_part(s, f->gain_low_ns, wall), say_part(s, f->gain_high_ns, wall), from);
 }
 
 const char *say_evidence(const struct answer *a, const struct finding *f)
@@ -69,8 +75,8 @@ const char *say_tests(const struct answer *a, const struct finding *f)
 
 		if (!isfinite(v->limit))
 			continue;
-		one = say_with(s, v->is_met ? SAY_test_met : SAY_test_not_met, v->name, value_say(v, v->number, s->arena),
-			       value_say(v, v->limit, s->arena));
+		one = say_with(s, v->is_met ? SAY_test_met : SAY_test_not_met, v->name,
+		               value_say(v, v->number, s->arena), value_say(v, v->limit, s->arena));
 		list = list ? say_with(s, SAY_joined, list, one) : one;
 	}
 	return list ? list : say(s, SAY_none_found);
@@ -92,7 +98,8 @@ static void ask_device(const struct answer *a, struct questions *q, const struct
 	const struct speech *s = &a->speech;
 	const struct verdict *v = &d->verdict;
 	const struct kernel_fact *k = leading_kernel(a);
-	const int64_t unproved_ns = d->bounds.kernel_ns - d->bounds.proved_ns[BOUND_COMPUTE] - d->bounds.proved_ns[BOUND_MEMORY];
+	const int64_t unproved_ns =
+		d->bounds.kernel_ns - d->bounds.proved_ns[BOUND_COMPUTE] - d->bounds.proved_ns[BOUND_MEMORY];
 	const int64_t host_ns = d->idle_sums.host_ns - d->idle_sums.named_ns;
 
 	if (v->class == BOTTLENECK_UNDECIDED)
@@ -101,7 +108,8 @@ static void ask_device(const struct answer *a, struct questions *q, const struct
 	if (k && v->share[SHARE_KERNEL] >= a->a->limits.class_half_share && unproved_ns * 2 > d->bounds.kernel_ns)
 		ask(q, "counters", say(s, SAY_ask_counters), say_with(s, SAY_need_counters, k->name));
 	if (d->idle_sums.host_ns > 0 && host_ns > 0 && v->coverage < 0.80)
-		ask(q, "host", say(s, SAY_ask_host), say_with(s, SAY_need_host, say_part(s, host_ns, d->account.idle_ns)));
+		ask(q, "host", say(s, SAY_ask_host),
+		    say_with(s, SAY_need_host, say_part(s, host_ns, d->account.idle_ns)));
 	if (!isfinite(d->ladder.sm_active))
 		ask(q, "sm_active", say(s, SAY_ask_sm), say(s, SAY_need_sm));
 }

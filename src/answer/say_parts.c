@@ -5,21 +5,30 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "query/device_ops.h"
 
 static const enum share share_of_class[N_BOTTLENECKS] = {
-	[BOTTLENECK_COMPUTE] = SHARE_KERNEL, [BOTTLENECK_MEMORY] = SHARE_KERNEL, [BOTTLENECK_LATENCY] = SHARE_KERNEL,
-	[BOTTLENECK_KERNEL] = SHARE_KERNEL, [BOTTLENECK_LAUNCH] = SHARE_LAUNCH, [BOTTLENECK_HOST] = SHARE_HOST,
-	[BOTTLENECK_DATA] = SHARE_DATA, [BOTTLENECK_IO] = SHARE_IO, [BOTTLENECK_COMM] = SHARE_COMM,
-	[BOTTLENECK_SYNC] = SHARE_SYNC, [BOTTLENECK_COPY] = SHARE_COPY, [BOTTLENECK_ALLOC] = SHARE_ALLOC,
-	[BOTTLENECK_DEPENDENCY] = SHARE_DEPENDENCY, [BOTTLENECK_MIXED] = SHARE_NONE, [BOTTLENECK_DIFFUSE] = SHARE_NONE,
+	[BOTTLENECK_COMPUTE] = SHARE_KERNEL,
+	[BOTTLENECK_MEMORY] = SHARE_KERNEL,
+	[BOTTLENECK_LATENCY] = SHARE_KERNEL,
+	[BOTTLENECK_KERNEL] = SHARE_KERNEL,
+	[BOTTLENECK_LAUNCH] = SHARE_LAUNCH,
+	[BOTTLENECK_HOST] = SHARE_HOST,
+	[BOTTLENECK_DATA] = SHARE_DATA,
+	[BOTTLENECK_IO] = SHARE_IO,
+	[BOTTLENECK_COMM] = SHARE_COMM,
+	[BOTTLENECK_SYNC] = SHARE_SYNC,
+	[BOTTLENECK_COPY] = SHARE_COPY,
+	[BOTTLENECK_ALLOC] = SHARE_ALLOC,
+	[BOTTLENECK_DEPENDENCY] = SHARE_DEPENDENCY,
+	[BOTTLENECK_MIXED] = SHARE_NONE,
+	[BOTTLENECK_DIFFUSE] = SHARE_NONE,
 	[BOTTLENECK_UNDECIDED] = SHARE_NONE,
 };
 
 static const enum phrase_id whys[N_BOTTLENECKS] = {
 #define WHY(class) [BOTTLENECK_##class] = SAY_why_##class
-	WHY(COMPUTE), WHY(MEMORY), WHY(LATENCY), WHY(KERNEL), WHY(LAUNCH), WHY(HOST), WHY(DATA), WHY(IO), WHY(COMM),
-	WHY(SYNC), WHY(COPY), WHY(ALLOC), WHY(DEPENDENCY), WHY(MIXED), WHY(DIFFUSE),
+	WHY(COMPUTE), WHY(MEMORY), WHY(LATENCY), WHY(KERNEL), WHY(LAUNCH),     WHY(HOST),  WHY(DATA),    WHY(IO),
+	WHY(COMM),    WHY(SYNC),   WHY(COPY),    WHY(ALLOC),  WHY(DEPENDENCY), WHY(MIXED), WHY(DIFFUSE),
 #undef WHY
 };
 
@@ -39,7 +48,8 @@ const char *say_device(const struct answer *a, size_t device)
 
 	for (size_t i = 0; a->a->ranks.n_ranks > 1 && i < a->a->ranks.n_ranks; i++)
 		if (a->a->ranks.of[i].device == device)
-			return say_with(s, SAY_device_rank, number, arena_print(s->arena, "%d", a->a->ranks.of[i].rank));
+			return say_with(s, SAY_device_rank, number,
+			                arena_print(s->arena, "%d", a->a->ranks.of[i].rank));
 	return say_with(s, SAY_device_n, number);
 }
 
@@ -62,23 +72,24 @@ const char *say_verdict(const struct answer *a, size_t device)
 	const char *name = say_device(a, device), *why;
 
 	if (device >= a->a->tl.n_devices || !a->a->devices[device].account.kernel_busy_ns)
-		if (device >= a->a->tl.n_devices || a->a->devices[device].account.idle_ns == a->a->devices[device].account.wall_ns)
+		if (device >= a->a->tl.n_devices ||
+		    a->a->devices[device].account.idle_ns == a->a->devices[device].account.wall_ns)
 			return say_with(s, SAY_full_stop, say(s, SAY_verdict_nothing));
 	v = &a->a->devices[device].verdict;
 	switch (v->class) {
 	case BOTTLENECK_UNDECIDED:
 		return say_with(s, SAY_verdict_UNDECIDED, name,
-				say_with(s, SAY_full_stop, v->reason ? v->reason : say(s, SAY_bounds_low)));
+		                say_with(s, SAY_full_stop, v->reason ? v->reason : say(s, SAY_bounds_low)));
 	case BOTTLENECK_MIXED:
 		why = say_with(s, SAY_why_MIXED, say_class(s, v->mixed[0]), say_percent(s, class_share(v, v->mixed[0])),
-			       say_class(s, v->mixed[1]), say_percent(s, class_share(v, v->mixed[1])));
+		               say_class(s, v->mixed[1]), say_percent(s, class_share(v, v->mixed[1])));
 		return say_with(s, SAY_verdict_MIXED, name, why, say_denominator(a, v));
 	case BOTTLENECK_DIFFUSE:
 		why = say_with(s, SAY_why_DIFFUSE, say_percent(s, a->a->limits.class_primary_share));
 		return say_with(s, SAY_verdict_MIXED, name, why, say_denominator(a, v));
 	default:
 		return say_with(s, SAY_verdict, name, say(s, whys[v->class]), say_class(s, v->class),
-				say_percent(s, class_share(v, v->class)), say_denominator(a, v));
+		                say_percent(s, class_share(v, v->class)), say_denominator(a, v));
 	}
 }
 
@@ -97,14 +108,16 @@ const char *say_standing(const struct answer *a, size_t device)
 	if (v->class == BOTTLENECK_UNDECIDED)
 		return "";
 	list = join(s, say_with(s, SAY_confidence_is, say_confidence(s, v->confidence)),
-		    say(s, v->is_confirmed ? SAY_confirmed : SAY_suspected));
+	            say(s, v->is_confirmed ? SAY_confirmed : SAY_suspected));
 	if (v->n_steps)
-		list = join(s, list, say_with(s, SAY_steps_agree, say_count(s, v->n_steps_agree), say_count(s, v->n_steps)));
+		list = join(s, list,
+		            say_with(s, SAY_steps_agree, say_count(s, v->n_steps_agree), say_count(s, v->n_steps)));
 	if (isfinite(v->coverage))
 		list = join(s, list, say_with(s, SAY_coverage_is, say_percent(s, v->coverage)));
 	if (v->runner_up != BOTTLENECK_UNDECIDED && v->runner_up != v->class)
-		list = join(s, list, say_with(s, SAY_runner_up, say_class(s, v->runner_up),
-					      say_percent(s, class_share(v, v->runner_up))));
+		list = join(s, list,
+		            say_with(s, SAY_runner_up, say_class(s, v->runner_up),
+		                     say_percent(s, class_share(v, v->runner_up))));
 	if (v->is_perturbed)
 		list = join(s, list, say_with(s, SAY_perturbed, say_percent(s, v->share[SHARE_PROFILER])));
 	return say_with(s, SAY_full_stop, list);
@@ -156,7 +169,8 @@ const char *idle_name(const struct answer *a, size_t device, enum idle_class cla
 
 		for (uint32_t i = 0; i < gap->n_pieces; i++) {
 			const struct idle_piece *p = &idle->pieces[gap->first_piece + i];
-			const struct interval own = { p->start_ns, i + 1 < gap->n_pieces ? p[1].start_ns : gap->end_ns };
+			const struct interval own = { p->start_ns,
+				                      i + 1 < gap->n_pieces ? p[1].start_ns : gap->end_ns };
 			str_id name;
 
 			if (p->class != class || p->row == NULL_ref)
@@ -172,38 +186,7 @@ const char *idle_name(const struct answer *a, size_t device, enum idle_class cla
 	}
 	*ns = best == NULL_str ? 0 : by_name[best];
 	arena_end(&scratch);
-	return best == NULL_str || *ns == 0 ? NULL : trace_text(t, best);
-}
-
-/* Median over all launches of a class of calls; and of kernels. NULL_i64 without any. */
-static int64_t median_call_ns(const struct analysis *a)
-{
-	struct arena scratch = { 0 };
-	int64_t *values = arena_array(&scratch, int64_t, a->tl.n_calls), median;
-	size_t n = 0;
-
-	for (size_t i = 0; i < a->tl.n_calls; i++)
-		if (a->tl.calls[i].class == CALL_LAUNCH)
-			values[n++] = a->tl.calls[i].end_ns - a->tl.calls[i].start_ns;
-	sort_values(values, n);
-	median = n ? (int64_t)percentile(values, n, 0.5) : NULL_i64;
-	arena_end(&scratch);
-	return median;
-}
-
-static int64_t median_kernel_ns(const struct analysis *a)
-{
-	struct arena scratch = { 0 };
-	int64_t *values = arena_array(&scratch, int64_t, a->tl.n_ops), median;
-	size_t n = 0;
-
-	for (size_t i = 0; i < a->tl.n_ops; i++)
-		if (a->tl.ops[i].table == OF_KERNEL)
-			values[n++] = a->tl.ops[i].end_ns - a->tl.ops[i].start_ns;
-	sort_values(values, n);
-	median = n ? (int64_t)percentile(values, n, 0.5) : NULL_i64;
-	arena_end(&scratch);
-	return median;
+	return best == NULL_str || *ns == 0 ? NULL : api_short_name(trace_text(t, best), a->speech.arena);
 }
 
 static const char *how_launch(const struct answer *a, const struct device_analysis *d)
@@ -212,8 +195,8 @@ static const char *how_launch(const struct answer *a, const struct device_analys
 	const int64_t queued = d->idle_sums.by_trigger[TRIGGER_LATENCY] + d->idle_sums.by_trigger[TRIGGER_DEPENDENCY];
 	const int64_t starved = d->idle_sums.by_trigger[TRIGGER_STARVED] + d->idle_sums.by_trigger[TRIGGER_SYNC];
 
-	return say_with(s, SAY_how_launch, say_part(s, starved, d->account.idle_ns), say_part(s, queued, d->account.idle_ns),
-			say_ns(s, median_kernel_ns(a->a)), say_ns(s, median_call_ns(a->a)));
+	return say_with(s, SAY_how_launch, say_part(s, starved, d->account.idle_ns),
+	                say_part(s, queued, d->account.idle_ns));
 }
 
 static const char *how_sync(const struct answer *a, const struct device_analysis *d)
@@ -223,7 +206,7 @@ static const char *how_sync(const struct answer *a, const struct device_analysis
 	const double steps = a->a->scope.n_used ? (double)a->a->scope.n_used : 1;
 
 	return say_with(s, SAY_how_sync, say_count(s, n), say_number(s, (double)n / steps, 1),
-			say_ns(s, a->a->waits.device_wait_ns), say_ns(s, d->idle_sums.refill_ns));
+	                say_ns(s, a->a->waits.device_wait_ns), say_ns(s, d->idle_sums.refill_ns));
 }
 
 static const char *how_copy(const struct answer *a, const struct device_analysis *d)
@@ -238,8 +221,9 @@ static const char *how_copy(const struct answer *a, const struct device_analysis
 		pageable += m->copies[i].pageable_bytes;
 		is_known |= m->copies[i].knows_memory;
 	}
-	return say_with(s, SAY_how_copy, say_bytes(s, bytes), is_known && bytes > 0 ? say_percent(s, pageable / bytes) : "-",
-			say_part(s, d->account.exposed_copy_ns, d->account.memory_busy_ns));
+	return say_with(s, SAY_how_copy, say_bytes(s, bytes),
+	                is_known && bytes > 0 ? say_percent(s, pageable / bytes) : "-",
+	                say_part(s, d->account.exposed_copy_ns, d->account.memory_busy_ns));
 }
 
 static const char *how_kernel(const struct answer *a, const struct device_analysis *d)
@@ -248,12 +232,13 @@ static const char *how_kernel(const struct answer *a, const struct device_analys
 	const struct bounds *b = &d->bounds;
 	const struct kernel_fact *k = a->facts->n_kernels ? &a->facts->kernels[0] : NULL;
 	const char *first = say_with(s, SAY_how_kernel, say_part(s, d->account.kernel_busy_ns, d->account.wall_ns),
-				     say_name(s, k ? k->name : NULL),
-				     k ? say_part(s, k->clipped_ns, a->facts->kernel_total_ns) : "-");
-	const char *why = say(s, b->shaped_ns == 0 ? SAY_bounds_no_shapes :
-				 isfinite(b->peak_flops) || isfinite(b->peak_bytes_per_s) ? SAY_bounds_low : SAY_bounds_no_peak);
+	                             say_name(s, k ? k->name : NULL),
+	                             k ? say_part(s, k->clipped_ns, a->facts->kernel_total_ns) : "-");
+	const char *why = say(s, b->shaped_ns == 0                                          ? SAY_bounds_no_shapes
+	                         : isfinite(b->peak_flops) || isfinite(b->peak_bytes_per_s) ? SAY_bounds_low
+	                                                                                    : SAY_bounds_no_peak);
 	const char *second = say_with(s, SAY_how_bounds, say_part(s, b->proved_ns[BOUND_COMPUTE], b->kernel_ns),
-				      say_part(s, b->proved_ns[BOUND_MEMORY], b->kernel_ns), why);
+	                              say_part(s, b->proved_ns[BOUND_MEMORY], b->kernel_ns), why);
 
 	return arena_print(s->arena, s->lang == LANG_ZH ? "%s%s" : "%s %s", first, second);
 }
@@ -266,35 +251,43 @@ static const char *how_named(const struct answer *a, size_t device, enum idle_cl
 	return name ? say_with(&a->speech, SAY_how_data, say_name(&a->speech, name)) : "";
 }
 
-const char *say_mechanism(const struct answer *a, size_t device)
+static const char *how_class(const struct answer *a, size_t device, enum bottleneck class)
 {
 	const struct speech *s = &a->speech;
 	const struct device_analysis *d = &a->a->devices[device];
-	enum bottleneck class = d->verdict.class == BOTTLENECK_MIXED ? d->verdict.mixed[0] : d->verdict.class;
 
 	switch (class) {
-	case BOTTLENECK_LAUNCH:
-		return how_launch(a, d);
-	case BOTTLENECK_SYNC:
-		return how_sync(a, d);
-	case BOTTLENECK_COPY:
-		return how_copy(a, d);
+	case BOTTLENECK_LAUNCH: return how_launch(a, d);
+	case BOTTLENECK_SYNC: return how_sync(a, d);
+	case BOTTLENECK_COPY: return how_copy(a, d);
 	case BOTTLENECK_COMM:
-		return say_with(s, SAY_how_comm, say_ns(s, d->account.comm_busy_ns), say_ns(s, d->account.hidden_comm_ns),
-				say_ns(s, account_exposed_comm_ns(&d->account)));
+		return say_with(s, SAY_how_comm, say_ns(s, d->account.comm_busy_ns),
+		                say_ns(s, d->account.hidden_comm_ns), say_ns(s, account_exposed_comm_ns(&d->account)));
 	case BOTTLENECK_COMPUTE:
 	case BOTTLENECK_MEMORY:
 	case BOTTLENECK_LATENCY:
-	case BOTTLENECK_KERNEL:
-		return how_kernel(a, d);
-	case BOTTLENECK_DATA:
-		return how_named(a, device, IDLE_DATA);
+	case BOTTLENECK_KERNEL: return how_kernel(a, d);
+	case BOTTLENECK_DATA: return how_named(a, device, IDLE_DATA);
 	case BOTTLENECK_IO:
-		return how_named(a, device, d->idle_sums.by_class[IDLE_OS_IO] > d->idle_sums.by_class[IDLE_OS_WAIT] ?
-					    IDLE_OS_IO : IDLE_OS_WAIT);
-	default:
-		return "";
+		return how_named(a, device,
+		                 d->idle_sums.by_class[IDLE_OS_IO] > d->idle_sums.by_class[IDLE_OS_WAIT]
+		                         ? IDLE_OS_IO
+		                         : IDLE_OS_WAIT);
+	default: return "";
 	}
+}
+
+const char *say_mechanism(const struct answer *a, size_t device)
+{
+	const struct speech *s = &a->speech;
+	const struct verdict *v = &a->a->devices[device].verdict;
+	const char *one, *other;
+
+	if (v->class != BOTTLENECK_MIXED)
+		return how_class(a, device, v->class);
+	one = how_class(a, device, v->mixed[0]);
+	other = how_class(a, device, v->mixed[1]);
+	return arena_print(s->arena, s->lang == LANG_ZH ? "%s%s" : "%s %s", one, other);
 }
 
 /* ---- the rest ---- */
@@ -312,7 +305,9 @@ const struct kernel_fact *leading_kernel(const struct answer *a)
 const char *say_window_kind(const struct answer *a)
 {
 	static const enum phrase_id ids[] = {
-		[SCOPE_GIVEN] = SAY_window_given, [SCOPE_STEPS] = SAY_window_steps, [SCOPE_PROFILER] = SAY_window_profiler,
+		[SCOPE_GIVEN] = SAY_window_given,
+		[SCOPE_STEPS] = SAY_window_steps,
+		[SCOPE_PROFILER] = SAY_window_profiler,
 		[SCOPE_CAPTURE] = SAY_window_capture,
 	};
 
@@ -327,20 +322,46 @@ const char *say_losses(const struct answer *a)
 	const char *list = NULL;
 
 	if (l->n_rows)
-		list = join(s, list, say_with(s, SAY_lost_records, say_count(s, l->n_rows), say_count(s, l->n_records)));
+		list = join(s, list,
+		            say_with(s, SAY_lost_records, say_count(s, l->n_rows), say_count(s, l->n_records)));
 	if (l->n_quarantined)
 		list = join(s, list, say_with(s, SAY_lost_quarantined, say_count(s, l->n_quarantined)));
 	if (!list)
 		list = say(s, SAY_lost_nothing);
 	if (a->a->tl.n_orphans)
-		list = join(s, list, say_with(s, SAY_lost_orphans, say_count(s, a->a->tl.n_orphans),
-					      say_count(s, a->a->tl.n_ops)));
-	list = join(s, list, e->overhead_ns == NULL_i64 ? say(s, SAY_overhead_unknown) :
-		    say_with(s, SAY_overhead_is, say_ns(s, e->overhead_ns),
-			     say_part(s, e->overhead_ns, interval_ns(a->a->scope.window))));
+		list = join(
+			s, list,
+			say_with(s, SAY_lost_orphans, say_count(s, a->a->tl.n_orphans), say_count(s, a->a->tl.n_ops)));
+	list = join(s, list,
+	            e->overhead_ns == NULL_i64 ? say(s, SAY_overhead_unknown)
+	            : e->overhead_ns == 0      ? say(s, SAY_overhead_none)
+	                                       : say_with(s, SAY_overhead_is, say_ns(s, e->overhead_ns),
+	                                                  say_part(s, e->overhead_ns, interval_ns(a->a->scope.window))));
 	if (a->a->tl.clock_error_ns > 0)
 		list = join(s, list, say_with(s, SAY_clock_error, say_ns(s, a->a->tl.clock_error_ns)));
 	return say_with(s, SAY_full_stop, list);
+}
+
+const struct rank_summary *straggler(const struct answer *a)
+{
+	const struct rank_summary *worst = NULL;
+
+	for (size_t i = 0; !a->a->ranks.reason && i < a->a->ranks.n_ranks; i++)
+		if (a->a->ranks.of[i].is_straggler && (!worst || a->a->ranks.of[i].caused_ns > worst->caused_ns))
+			worst = &a->a->ranks.of[i];
+	return worst;
+}
+
+const char *say_lateness(const struct answer *a, enum lateness_cause cause)
+{
+	static const enum phrase_id causes[N_LATENESS_CAUSES] = {
+		[LATE_UNKNOWN] = SAY_late_UNKNOWN,     [LATE_SUBMISSION] = SAY_late_SUBMISSION,
+		[LATE_MORE_WORK] = SAY_late_MORE_WORK, [LATE_SLOWER_KERNELS] = SAY_late_SLOWER_KERNELS,
+		[LATE_HOST] = SAY_late_HOST,           [LATE_DATA] = SAY_late_DATA,
+		[LATE_COPY] = SAY_late_COPY,
+	};
+
+	return say(&a->speech, causes[cause]);
 }
 
 const char *say_limiter(const struct answer *a, const struct what_if *w)
@@ -353,29 +374,36 @@ const char *say_next_step(const struct answer *a)
 {
 	static const enum phrase_id ids[N_BOTTLENECKS] = {
 #define NEXT(class) [BOTTLENECK_##class] = SAY_next_##class
-		NEXT(COMPUTE), NEXT(MEMORY), NEXT(LATENCY), NEXT(KERNEL), NEXT(LAUNCH), NEXT(HOST), NEXT(DATA), NEXT(IO),
-		NEXT(COMM), NEXT(SYNC), NEXT(COPY), NEXT(ALLOC), NEXT(DEPENDENCY), NEXT(MIXED), NEXT(DIFFUSE),
-		NEXT(UNDECIDED),
+		NEXT(COMPUTE),    NEXT(MEMORY), NEXT(LATENCY), NEXT(KERNEL),    NEXT(LAUNCH), NEXT(HOST),
+		NEXT(DATA),       NEXT(IO),     NEXT(COMM),    NEXT(SYNC),      NEXT(COPY),   NEXT(ALLOC),
+		NEXT(DEPENDENCY), NEXT(MIXED),  NEXT(DIFFUSE), NEXT(UNDECIDED),
 #undef NEXT
 	};
 	const struct speech *s = &a->speech;
 	const struct memory_facts *m = &a->facts->memory;
 	const struct kernel_fact *k = leading_kernel(a);
-	const enum bottleneck class = a->a->main_device < a->a->tl.n_devices ? a->a->devices[a->a->main_device].verdict.class :
-									       BOTTLENECK_UNDECIDED;
+	const enum bottleneck class = a->a->main_device < a->a->tl.n_devices
+	                                      ? a->a->devices[a->a->main_device].verdict.class
+	                                      : BOTTLENECK_UNDECIDED;
 	const char *name = k ? k->name : "KERNEL", *next;
-	enum phrase_id walk = SAY_walk_any;
+	enum phrase_id walk = N_PHRASES;
 
 	if (m->n_failed)
 		return say_with(s, SAY_next_line, say(s, SAY_walk_memory),
-				say_with(s, SAY_next_memory, m->failed_bytes == NULL_i64 ? "?" : say_bytes(s, (double)m->failed_bytes),
-					 m->peak_reserved_bytes == NULL_i64 ? "?" : say_bytes(s, (double)m->peak_reserved_bytes)));
+		                say_with(s, SAY_next_memory,
+		                         m->failed_bytes == NULL_i64 ? "?" : say_bytes(s, (double)m->failed_bytes),
+		                         m->peak_reserved_bytes == NULL_i64
+		                                 ? "?"
+		                                 : say_bytes(s, (double)m->peak_reserved_bytes)));
 	next = say_with(s, ids[class], say_name(s, name), name);
+	if (class == BOTTLENECK_COMM && straggler(a))
+		next = say_with(s, SAY_next_rank, arena_print(s->arena, "%d", straggler(a)->rank),
+		                say_lateness(a, straggler(a)->cause));
 	if (a->facts->workload == WORKLOAD_TRAINING) {
 		walk = SAY_walk_training;
 	} else if (a->facts->workload == WORKLOAD_INFERENCE) {
 		walk = SAY_walk_inference;
 		next = say_with(s, SAY_next_inference, next);
 	}
-	return say_with(s, SAY_next_line, say(s, walk), next);
+	return walk == N_PHRASES ? next : say_with(s, SAY_next_line, say(s, walk), next);
 }

@@ -10,7 +10,15 @@
 
 #include "base/text.h"
 
-enum { MOST_IDLE = 4, MOST_KINDS = 5, MOST_FINDINGS = 3, MOST_WHAT_IFS = 3, MOST_DEVICES = 8, MOST_OPEN = 2 };
+enum {
+	MOST_IDLE = 3,
+	MOST_TRIGGERS = 2,
+	MOST_KINDS = 4,
+	MOST_FINDINGS = 3,
+	MOST_WHAT_IFS = 3,
+	MOST_DEVICES = 8,
+	MOST_OPEN = 1
+};
 
 /* Hues of bars, the same in every report. */
 enum { HUE_COMPUTE, HUE_COMM, HUE_COPY, HUE_IDLE };
@@ -31,6 +39,23 @@ static const char *list_end(struct text *list, const struct speech *s)
 	return text;
 }
 
+static const char *rank_line(const struct answer *a)
+{
+	const struct speech *s = &a->speech;
+	const struct rank_summary *late = straggler(a);
+	const char *line;
+
+	if (!late)
+		return say_with(s, SAY_rank_even, say_count(s, a->a->ranks.n_split));
+	line = say_with(s, SAY_rank_late, arena_print(s->arena, "%d", late->rank), say_count(s, late->n_late),
+	                say_count(s, late->n_collectives), say_lateness(a, late->cause), say_ns(s, late->caused_ns));
+	if (late->extra_kernel && late->extra_per_step > 0)
+		line = arena_print(s->arena, "%s%s", line,
+		                   say_with(s, SAY_rank_extra, say_number(s, late->extra_per_step, 1),
+		                            say_name(s, late->extra_kernel), say_ns(s, late->extra_ns_per_step)));
+	return line;
+}
+
 static void add_why(const struct answer *a, struct document *d)
 {
 	const struct speech *s = &a->speech;
@@ -38,12 +63,16 @@ static void add_why(const struct answer *a, struct document *d)
 	const size_t device = a->a->main_device;
 	const char *how;
 
+	section->is_plain = true;
+
 	add_paragraph(d, section, TONE_STRONG, say_verdict(a, device));
 	if (device >= a->a->tl.n_devices)
 		return;
 	how = say_mechanism(a, device);
 	if (*how)
 		add_paragraph(d, section, TONE_PLAIN, how);
+	if (straggler(a))
+		add_paragraph(d, section, TONE_PLAIN, say_with(s, SAY_full_stop, rank_line(a)));
 	how = say_standing(a, device);
 	if (*how)
 		add_paragraph(d, section, TONE_FAINT, how);
@@ -53,22 +82,25 @@ static void add_part(struct document *d, struct block *bar, unsigned hue, const 
 {
 	const struct speech *s = &d->speech;
 
-	block_part(d, bar, hue, label, say_with(s, SAY_amount, say_ns(s, ns), say_part(s, ns, wall)),
-		   wall > 0 ? (double)ns / (double)wall : 0);
+	block_part(d, bar, hue, label,
+	           ns ? say_with(s, SAY_item_amount, say_ns(s, ns), say_part(s, ns, wall)) : say_ns(s, 0),
+	           wall > 0 ? (double)ns / (double)wall : 0);
 }
 
 static void add_account(const struct answer *a, struct document *d, struct section *section, size_t device)
 {
 	const struct speech *s = &a->speech;
 	const struct account *account = &a->a->devices[device].account;
-	struct block *bar = add_bar(d, section, say_with(s, SAY_busy_line, say_device(a, device),
-							 say_part(s, account->wall_ns - account->idle_ns, account->wall_ns)));
+	struct block *bar = add_bar(d, section,
+	                            say_with(s, SAY_busy_of, say_device(a, device),
+	                                     say_part(s, account->wall_ns - account->idle_ns, account->wall_ns),
+	                                     say_ns(s, account->wall_ns)));
 
 	add_part(d, bar, HUE_COMPUTE, say(s, SAY_compute), account->exposed_ns[OP_COMPUTE], account->wall_ns);
 	add_part(d, bar, HUE_COMM, say(s, SAY_exposed_comm), account_exposed_comm_ns(account), account->wall_ns);
 	add_part(d, bar, HUE_COPY, say(s, SAY_exposed_copy), account->exposed_copy_ns, account->wall_ns);
 	add_part(d, bar, HUE_IDLE, say(s, SAY_idle), account->idle_ns, account->wall_ns);
-	block_part(d, bar, HUE_IDLE, say_with(s, SAY_identity, say_ns(s, account->wall_ns)), "", 0);
+	bar->whole = say_ns(s, account->wall_ns);
 }
 
 /* A class of idle time, or a trigger, with its time. */
@@ -110,10 +142,14 @@ static const char *idle_line(const struct answer *a, size_t device)
 
 		if (i && parts[i].ns * 100 < d->account.wall_ns)
 			break;
-		name = idle_name(a, device, parts[i].number, &in_name_ns);
-		list_add(&list, s, name && in_name_ns * 2 > parts[i].ns ?
-				   say_with(s, SAY_item_named, word, time, share, say_name(s, name)) :
-				   say_with(s, SAY_item, word, time, share));
+		/* Where launches spend time is said by the class. */
+		name = parts[i].number == IDLE_LAUNCH_API || parts[i].number == IDLE_LAUNCH_DEVICE
+		               ? NULL
+		               : idle_name(a, device, parts[i].number, &in_name_ns);
+		list_add(&list, s,
+		         name && in_name_ns * 2 > parts[i].ns
+		                 ? say_with(s, SAY_item_named, word, time, share, say_name(s, name))
+		                 : say_with(s, SAY_item, word, time, share));
 	}
 	return list_end(&list, s);
 }
@@ -126,10 +162,11 @@ static const char *trigger_line(const struct answer *a, size_t device)
 	const size_t n = largest(d->idle_sums.by_trigger, N_TRIGGERS, parts);
 	struct text list = { 0 };
 
-	for (size_t i = 0; i < n && i < MOST_IDLE; i++)
+	for (size_t i = 0; i < n && i < MOST_TRIGGERS; i++)
 		if (!i || parts[i].ns * 100 >= d->account.wall_ns)
-			list_add(&list, s, say_with(s, SAY_item, say_trigger(s, parts[i].number), say_ns(s, parts[i].ns),
-						    say_part(s, parts[i].ns, d->account.wall_ns)));
+			list_add(&list, s,
+			         say_with(s, SAY_item, say_trigger(s, parts[i].number), say_ns(s, parts[i].ns),
+			                  say_part(s, parts[i].ns, d->account.wall_ns)));
 	return list_end(&list, s);
 }
 
@@ -143,8 +180,9 @@ static const char *path_line(const struct answer *a)
 		const struct kind_fact *f = &a->facts->path_kinds[i];
 
 		if (!i || f->ns * 100 >= wall)
-			list_add(&list, s, say_with(s, SAY_item, say_path(s, f->kind), say_ns(s, f->ns),
-						    say_part(s, f->ns, wall)));
+			list_add(&list, s,
+			         say_with(s, SAY_item, say_path(s, f->kind), say_ns(s, f->ns),
+			                  say_part(s, f->ns, wall)));
 	}
 	if (a->a->path.is_stuck)
 		list_add(&list, s, say(s, SAY_path_stuck));
@@ -160,7 +198,7 @@ static const char *others_line(const struct answer *a)
 	for (size_t i = 0; i < n && i <= MOST_DEVICES; i++) {
 		const struct account *account = &a->a->devices[i].account;
 		const char *busy = say_with(s, SAY_busy_line, say_device(a, i),
-					    say_part(s, account->wall_ns - account->idle_ns, account->wall_ns));
+		                            say_part(s, account->wall_ns - account->idle_ns, account->wall_ns));
 
 		if (i != a->a->main_device)
 			list_add(&list, s, say_with(s, SAY_amount, busy, say_class(s, a->a->devices[i].verdict.class)));
@@ -168,31 +206,6 @@ static const char *others_line(const struct answer *a)
 	if (n > MOST_DEVICES + 1)
 		list_add(&list, s, say_with(s, SAY_more_devices, say_count(s, n - MOST_DEVICES - 1)));
 	return list_end(&list, s);
-}
-
-static const char *rank_line(const struct answer *a)
-{
-	static const enum phrase_id causes[N_LATENESS_CAUSES] = {
-		[LATE_UNKNOWN] = SAY_late_UNKNOWN, [LATE_SUBMISSION] = SAY_late_SUBMISSION,
-		[LATE_MORE_WORK] = SAY_late_MORE_WORK, [LATE_SLOWER_KERNELS] = SAY_late_SLOWER_KERNELS,
-		[LATE_HOST] = SAY_late_HOST, [LATE_DATA] = SAY_late_DATA, [LATE_COPY] = SAY_late_COPY,
-	};
-	const struct speech *s = &a->speech;
-	const struct rank_summary *late = NULL;
-	const char *line;
-
-	for (size_t i = 0; i < a->a->ranks.n_ranks; i++)
-		if (a->a->ranks.of[i].is_straggler && (!late || a->a->ranks.of[i].caused_ns > late->caused_ns))
-			late = &a->a->ranks.of[i];
-	if (!late)
-		return say_with(s, SAY_rank_even, say_count(s, a->a->ranks.n_split));
-	line = say_with(s, SAY_rank_late, arena_print(s->arena, "%d", late->rank), say_count(s, late->n_late),
-			say_count(s, late->n_collectives), say(s, causes[late->cause]), say_ns(s, late->caused_ns));
-	if (late->extra_kernel && late->extra_per_step > 0)
-		line = arena_print(s->arena, "%s%s", line,
-				   say_with(s, SAY_rank_extra, say_number(s, late->extra_per_step, 1),
-					    say_name(s, late->extra_kernel), say_ns(s, late->extra_ns_per_step)));
-	return line;
 }
 
 static void add_where(const struct answer *a, struct document *d)
@@ -204,8 +217,11 @@ static void add_where(const struct answer *a, struct document *d)
 
 	if (device >= a->a->tl.n_devices)
 		return;
-	section = document_section(d, "where", say_with(s, SAY_section_where, say_device(a, device),
-							say_ns(s, a->a->devices[device].account.wall_ns)), true);
+	section = document_section(
+		d, "where",
+		say_with(s, SAY_section_where, say_device(a, device), say_ns(s, a->a->devices[device].account.wall_ns)),
+		true);
+	section->is_plain = true;
 	add_account(a, d, section, device);
 	facts = add_facts(d, section);
 	block_pair(d, facts, say(s, SAY_label_idle), idle_line(a, device));
@@ -213,13 +229,61 @@ static void add_where(const struct answer *a, struct document *d)
 	block_pair(d, facts, say(s, SAY_label_path), path_line(a));
 	if (a->a->tl.n_devices > 1)
 		block_pair(d, facts, say(s, SAY_label_others), others_line(a));
-	if (a->a->ranks.n_ranks > 1 && !a->a->ranks.reason)
+	if (a->a->ranks.n_ranks > 1 && !a->a->ranks.reason && !straggler(a))
 		block_pair(d, facts, say(s, SAY_label_ranks), rank_line(a));
 }
 
 static enum tone severity_tone(enum finding_severity v)
 {
 	return v >= FINDING_HIGH ? TONE_BAD : v == FINDING_MEDIUM ? TONE_WARN : TONE_PLAIN;
+}
+
+/* Up to the first full stop that a blank or nothing follows. */
+static const char *first_sentence(const struct speech *s, const char *text)
+{
+	static const char stop[] = "。";
+	const char *wide = strstr(text, stop), *end = text;
+
+	while ((end = strchr(end, '.')) && end[1] && end[1] != ' ')
+		end++;
+	if (wide && (!end || wide < end))
+		return arena_copy(s->arena, text, wide - text + strlen(stop));
+	return end ? arena_copy(s->arena, text, end - text + 1) : text;
+}
+
+/* Its beginning, where it is longer than two lines of a screen. */
+static const char *shortened(const struct speech *s, const char *text)
+{
+	enum { MOST_COLUMNS = 190 };
+	size_t columns = 0, depth = 0, bytes, n = strlen(text), end = 0;
+
+	for (size_t i = 0; i < n; i += bytes) {
+		const uint32_t c = code_point(text + i, n - i, &bytes);
+
+		columns += code_columns(c);
+		depth += c == '(' || c == 0xff08;
+		depth -= depth && (c == ')' || c == 0xff09);
+		if (columns > MOST_COLUMNS && end)
+			return arena_print(s->arena, "%.*s …", (int)end, text);
+		/* A place where the reader may stop: a comma, a colon, a semicolon outside of parentheses. */
+		if (depth == 0 && (c == 0xff0c || c == 0xff1b || c == 0xff1a ||
+		                   ((c == ',' || c == ';' || c == ':') && text[i + 1] == ' ')))
+			end = i + bytes;
+	}
+	return text;
+}
+
+static const char *say_short_gain(const struct answer *a, const struct finding *f)
+{
+	const struct speech *s = &a->speech;
+	const int64_t wall = interval_ns(a->a->scope.window);
+
+	if (f->gain_high_ns == NULL_i64)
+		return say_with(s, SAY_short_most, say_ns(s, f->time_ns), say_part(s, f->time_ns, wall));
+	if (is_one(s, f->gain_low_ns, f->gain_high_ns))
+		return say_with(s, SAY_short_one, say_ns(s, f->gain_high_ns), say_part(s, f->gain_high_ns, wall));
+	return say_with(s, SAY_short_range, say_ns(s, f->gain_low_ns), say_ns(s, f->gain_high_ns),
+	                say_part(s, f->gain_low_ns, wall), say_part(s, f->gain_high_ns, wall));
 }
 
 static void add_first(const struct answer *a, struct document *d)
@@ -238,9 +302,11 @@ static void add_first(const struct answer *a, struct document *d)
 		if (f->state == FINDING_SUSPECTED)
 			level = say_with(s, SAY_suspected_mark, level);
 		point = add_point(d, section, ++number, severity_tone(f->severity),
-				  say_with(s, SAY_finding_heading, level, say_own(s, &f->rule->title), say_finding(a, f)));
-		block_pair(d, point, say(s, SAY_label_do),
-			   finding_say(f, &f->rule->advice, s->lang == LANG_ZH, s->arena));
+		                  say_with(s, SAY_first_heading, level, say_own(s, &f->rule->title),
+		                           say_short_gain(a, f),
+		                           shortened(s, first_sentence(s, finding_say(f, &f->rule->advice,
+		                                                                      s->lang == LANG_ZH, s->arena)))));
+		block_pair(d, point, say(s, SAY_label_why), say_finding(a, f));
 		block_pair(d, point, say(s, SAY_label_gain), say_gain(a, f));
 	}
 	if (!number)
@@ -258,17 +324,19 @@ static const char *what_if_line(const struct answer *a)
 	for (size_t i = 0; i < a->a->n_what_ifs && (n < MOST_WHAT_IFS || i < a->a->n_asked); i++) {
 		const struct what_if *w = &a->a->what_ifs[i];
 
-		if (w->is_answered && (i < a->a->n_asked || w->gain_high_ns > 0)) {
-			list_add(&list, s, say_with(s, SAY_what_if_line, w->text, say_ns(s, w->then_ns), say_ns(s, w->now_ns)));
+		if (w->is_answered && (i < a->a->n_asked || w->gain_high_ns * 100 >= a->a->model.observed_ns)) {
+			list_add(&list, s,
+			         say_with(s, SAY_what_if_line, w->text, say_ns(s, w->then_ns), say_ns(s, w->now_ns)));
 			n++;
 		} else if (!w->is_answered && i < a->a->n_asked) {
-			list_add(&list, s, say_with(s, SAY_item, arena_print(s->arena, "`%s`", w->text), "",
-						    w->reason ? w->reason : "-"));
+			list_add(&list, s,
+			         say_with(s, SAY_item, arena_print(s->arena, "`%s`", w->text), "",
+			                  w->reason ? w->reason : "-"));
 		}
 	}
 	if (!n && !list.n)
 		list_add(&list, s, say(s, SAY_no_gain));
-	list_add(&list, s, say_with(s, SAY_what_if_error, say_percent(s, a->a->model.replay_error)));
+	list_add(&list, s, say_with(s, SAY_what_if_error_short, say_percent(s, a->a->model.replay_error)));
 	return list_end(&list, s);
 }
 
@@ -298,6 +366,7 @@ void screen_sections(const struct answer *a, struct document *d)
 	add_where(a, d);
 	add_first(a, d);
 	section = document_section(d, "open", say(s, SAY_section_more), true);
+	section->is_plain = true;
 	facts = add_facts(d, section);
 	block_pair(d, facts, say(s, SAY_label_what_if), what_if_line(a));
 	block_pair(d, facts, say(s, SAY_label_unanswered), open_line(a));

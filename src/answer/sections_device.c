@@ -31,7 +31,7 @@ static const char *say_steps(const struct answer *a)
 		n_warm_up += (scope->steps[i].flags & STEP_WARM_UP) != 0;
 	}
 	return say_with(s, SAY_steps_found, say_count(s, scope->n_steps), say_count(s, scope->n_used),
-			say_count(s, n_partial), say_count(s, n_warm_up));
+	                say_count(s, n_partial), say_count(s, n_warm_up));
 }
 
 static const char *say_window(const struct answer *a)
@@ -40,7 +40,7 @@ static const char *say_window(const struct answer *a)
 	const struct interval w = a->a->scope.window;
 
 	return say_with(s, SAY_window_is, say_ns(s, w.start_ns), say_ns(s, w.end_ns), say_ns(s, interval_ns(w)),
-			say_window_kind(a));
+	                say_window_kind(a));
 }
 
 void section_environment(const struct answer *a, struct document *d)
@@ -66,8 +66,9 @@ void section_environment(const struct answer *a, struct document *d)
 
 static void add_accounts(const struct answer *a, struct document *d, struct section *section)
 {
-	static const enum phrase_id titles[] = { SAY_col_device, SAY_col_wall, SAY_col_compute, SAY_col_comm, SAY_col_copy,
-						 SAY_col_idle, SAY_col_busy, SAY_col_hidden, SAY_label_class };
+	static const enum phrase_id titles[] = { SAY_col_device, SAY_col_wall,   SAY_col_compute,
+		                                 SAY_col_comm,   SAY_col_copy,   SAY_col_idle,
+		                                 SAY_col_busy,   SAY_col_hidden, SAY_label_class };
 	const struct speech *s = &a->speech;
 	struct block *table = add_table(d, section, "tnnnnnnnt", titles);
 	const struct account *main;
@@ -76,11 +77,12 @@ static void add_accounts(const struct answer *a, struct document *d, struct sect
 		const struct account *c = &a->a->devices[i].account;
 		const int64_t busy_ns = c->wall_ns - c->idle_ns;
 
-		block_row(d, table, (const char *[]){
-			say_device(a, i), say_ns(s, c->wall_ns), say_ns(s, c->exposed_ns[OP_COMPUTE]),
-			say_ns(s, account_exposed_comm_ns(c)), say_ns(s, c->exposed_copy_ns), say_ns(s, c->idle_ns),
-			say_part(s, busy_ns, c->wall_ns), say_ns(s, c->hidden_comm_ns),
-			say_class(s, a->a->devices[i].verdict.class) });
+		block_row(d, table,
+		          (const char *[]){ say_device(a, i), say_ns(s, c->wall_ns),
+		                            say_ns(s, c->exposed_ns[OP_COMPUTE]), say_ns(s, account_exposed_comm_ns(c)),
+		                            say_ns(s, c->exposed_copy_ns), say_ns(s, c->idle_ns),
+		                            say_part(s, busy_ns, c->wall_ns), say_ns(s, c->hidden_comm_ns),
+		                            say_class(s, a->a->devices[i].verdict.class) });
 	}
 	if (a->a->tl.n_devices > MOST_DEVICES)
 		add_note(d, section, say_with(s, SAY_more_devices, say_count(s, a->a->tl.n_devices - MOST_DEVICES)));
@@ -93,10 +95,11 @@ static void add_ladder(const struct answer *a, struct document *d, struct sectio
 	const struct speech *s = &a->speech;
 	const struct ladder *l = &a->a->devices[a->a->main_device].ladder;
 
-	add_note(d, section, say_with(s, SAY_note_ladder, say_percent(s, l->kernel_resident),
-				      say_percent(s, l->without_waiting_comm), say_percent(s, l->sm_active),
-				      say_percent(s, l->occupancy), say_percent(s, l->issue_slot),
-				      say_percent(s, l->tensor_active)));
+	add_note(d, section,
+	         say_with(s, SAY_note_ladder, say_percent(s, l->kernel_resident),
+	                  say_percent(s, l->without_waiting_comm), say_percent(s, l->sm_active),
+	                  say_percent(s, l->occupancy), say_percent(s, l->issue_slot),
+	                  say_percent(s, l->tensor_active)));
 }
 
 static void add_shares(const struct answer *a, struct document *d, struct section *section)
@@ -114,8 +117,8 @@ static void add_shares(const struct answer *a, struct document *d, struct sectio
 
 static void add_idle(const struct answer *a, struct document *d, struct section *section)
 {
-	static const enum phrase_id titles[] = { SAY_col_cause, SAY_col_trigger, SAY_col_time, SAY_col_of_wall,
-						 SAY_col_of_idle, SAY_col_most_in };
+	static const enum phrase_id titles[] = { SAY_col_cause,   SAY_col_trigger, SAY_col_time,
+		                                 SAY_col_of_wall, SAY_col_of_idle, SAY_col_most_in };
 	const struct speech *s = &a->speech;
 	const size_t device = a->a->main_device;
 	const struct device_analysis *da = &a->a->devices[device];
@@ -134,27 +137,31 @@ static void add_idle(const struct answer *a, struct document *d, struct section 
 		const char *name;
 
 		for (int c = 0; c < N_IDLE_CLASSES; c++)
-			if (!is_told[c] && sums->by_class[c] > 0 && (best < 0 || sums->by_class[c] > sums->by_class[best]))
+			if (!is_told[c] && sums->by_class[c] > 0 &&
+			    (best < 0 || sums->by_class[c] > sums->by_class[best]))
 				best = c;
 		if (best < 0)
 			break;
 		is_told[best] = true;
 		for (int t = 0; t < N_TRIGGERS; t++)
-			if (t != TRIGGER_LEADING && t != TRIGGER_TRAILING && sums->both[t][best] > sums->both[trigger][best])
+			if (t != TRIGGER_LEADING && t != TRIGGER_TRAILING &&
+			    sums->both[t][best] > sums->both[trigger][best])
 				trigger = t;
 		name = idle_name(a, device, best, &in_name_ns);
-		block_row(d, table, (const char *[]){
-			say_idle(s, best), say_trigger(s, trigger), say_ns(s, sums->by_class[best]),
-			say_part(s, sums->by_class[best], da->account.wall_ns),
-			say_part(s, sums->by_class[best], da->account.idle_ns),
-			name ? arena_print(s->arena, "%s (%s)", say_name(s, name), say_ns(s, in_name_ns)) : NULL });
+		block_row(d, table,
+		          (const char *[]){
+				  say_idle(s, best), say_trigger(s, trigger), say_ns(s, sums->by_class[best]),
+				  say_part(s, sums->by_class[best], da->account.wall_ns),
+				  say_part(s, sums->by_class[best], da->account.idle_ns),
+				  name ? arena_print(s->arena, "%s (%s)", say_name(s, name), say_ns(s, in_name_ns))
+				       : NULL });
 	}
 	for (int t = TRIGGER_LEADING; t <= TRIGGER_TRAILING; t++)
 		if (sums->by_trigger[t] > 0)
-			block_row(d, table, (const char *[]){
-				say_trigger(s, t), NULL, say_ns(s, sums->by_trigger[t]),
-				say_part(s, sums->by_trigger[t], da->account.wall_ns),
-				say_part(s, sums->by_trigger[t], da->account.idle_ns), NULL });
+			block_row(d, table,
+			          (const char *[]){ say_trigger(s, t), NULL, say_ns(s, sums->by_trigger[t]),
+			                            say_part(s, sums->by_trigger[t], da->account.wall_ns),
+			                            say_part(s, sums->by_trigger[t], da->account.idle_ns), NULL });
 }
 
 static void add_steps(const struct answer *a, struct document *d, struct section *section)
@@ -166,10 +173,11 @@ static void add_steps(const struct answer *a, struct document *d, struct section
 	if (!f->n)
 		return;
 	slowest = &a->a->scope.steps[f->slowest];
-	add_note(d, section, say_with(s, SAY_note_steps, say_ns(s, (int64_t)f->p50_ns), say_ns(s, (int64_t)f->p90_ns),
-				      say_ns(s, (int64_t)f->p99_ns), say_ns(s, f->max_ns),
-				      arena_print(s->arena, "%s %lld", say_name(s, slowest->name), (long long)slowest->number),
-				      say_count(s, f->n_outliers), say_count(s, f->n), say_count(s, a->a->scope.n_steps)));
+	add_note(d, section,
+	         say_with(s, SAY_note_steps, say_ns(s, (int64_t)f->p50_ns), say_ns(s, (int64_t)f->p90_ns),
+	                  say_ns(s, (int64_t)f->p99_ns), say_ns(s, f->max_ns),
+	                  arena_print(s->arena, "%s %lld", say_name(s, slowest->name), (long long)slowest->number),
+	                  say_count(s, f->n_outliers), say_count(s, f->n), say_count(s, a->a->scope.n_steps)));
 }
 
 void section_use(const struct answer *a, struct document *d)
@@ -195,8 +203,8 @@ static const char *bytes_or_dash(const struct speech *s, int64_t bytes)
 
 static void add_copies(const struct answer *a, struct document *d, struct section *section)
 {
-	static const enum phrase_id titles[] = { SAY_col_direction, SAY_col_calls, SAY_col_bytes, SAY_col_total, SAY_col_rate,
-						 SAY_col_pageable };
+	static const enum phrase_id titles[] = { SAY_col_direction, SAY_col_calls, SAY_col_bytes,
+		                                 SAY_col_total,     SAY_col_rate,  SAY_col_pageable };
 	const struct speech *s = &a->speech;
 	const struct memory_facts *m = &a->facts->memory;
 	struct block *table;
@@ -209,9 +217,12 @@ static void add_copies(const struct answer *a, struct document *d, struct sectio
 	for (size_t i = 0; i < m->n_copies; i++) {
 		const struct copy_fact *c = &m->copies[i];
 
-		block_row(d, table, (const char *[]){
-			c->kind, say_count(s, c->n), say_bytes(s, c->bytes), say_ns(s, c->total_ns), say_rate(s, c->bytes_per_s),
-			c->knows_memory && c->bytes > 0 ? say_percent(s, c->pageable_bytes / c->bytes) : NULL });
+		block_row(d, table,
+		          (const char *[]){ c->kind, say_count(s, c->n), say_bytes(s, c->bytes), say_ns(s, c->total_ns),
+		                            say_rate(s, c->bytes_per_s),
+		                            c->knows_memory && c->bytes > 0
+		                                    ? say_percent(s, c->pageable_bytes / c->bytes)
+		                                    : NULL });
 	}
 	add_note(d, section, say(s, SAY_note_copies));
 }
@@ -224,14 +235,17 @@ void section_memory(const struct answer *a, struct document *d)
 
 	add_copies(a, d, section);
 	if (m->has_events)
-		add_note(d, section, say_with(s, SAY_note_memory, bytes_or_dash(s, m->peak_allocated_bytes),
-					      bytes_or_dash(s, m->peak_reserved_bytes), bytes_or_dash(s, m->peak_driver_bytes),
-					      bytes_or_dash(s, m->device_bytes)));
+		add_note(d, section,
+		         say_with(s, SAY_note_memory, bytes_or_dash(s, m->peak_allocated_bytes),
+		                  bytes_or_dash(s, m->peak_reserved_bytes), bytes_or_dash(s, m->peak_driver_bytes),
+		                  bytes_or_dash(s, m->device_bytes)));
 	else
 		add_note(d, section, say_with(s, SAY_empty_memory, say(s, SAY_need_memory)));
 	if (m->n_failed)
-		add_paragraph(d, section, TONE_BAD, say_with(s, SAY_note_failed, say_count(s, m->n_failed),
-							     bytes_or_dash(s, m->failed_bytes)));
-	add_note(d, section, say_with(s, SAY_note_alloc_calls, say_count(s, m->n_calls), say_ns(s, m->call_ns),
-				      say_count(s, m->n_steady_calls)));
+		add_paragraph(
+			d, section, TONE_BAD,
+			say_with(s, SAY_note_failed, say_count(s, m->n_failed), bytes_or_dash(s, m->failed_bytes)));
+	add_note(d, section,
+	         say_with(s, SAY_note_alloc_calls, say_count(s, m->n_calls), say_ns(s, m->call_ns),
+	                  say_count(s, m->n_steady_calls)));
 }

@@ -27,7 +27,7 @@ static const char *say_heading(const struct answer *a, const struct finding *f, 
 }
 
 static void add_finding(const struct answer *a, struct document *d, struct section *section, int number,
-			const struct finding *f)
+                        const struct finding *f)
 {
 	const struct speech *s = &a->speech;
 	const int64_t wall = interval_ns(a->a->scope.window);
@@ -37,9 +37,10 @@ static void add_finding(const struct answer *a, struct document *d, struct secti
 	if (f->class != BOTTLENECK_UNDECIDED)
 		block_pair(d, point, say(s, SAY_label_class), say_class(s, f->class));
 	block_pair(d, point, say(s, SAY_label_share),
-		   say_with(s, SAY_at_stake, say_ns(s, f->time_ns), say_ns(s, wall), say_part(s, f->time_ns, wall)));
+	           say_with(s, SAY_at_stake, say_ns(s, f->time_ns), say_ns(s, wall), say_part(s, f->time_ns, wall)));
 	if (f->coverage_of)
-		coverage = say_with(s, SAY_coverage_of, coverage, say_count(s, f->coverage_have), say_count(s, f->coverage_of));
+		coverage = say_with(s, SAY_coverage_of, coverage, say_count(s, f->coverage_have),
+		                    say_count(s, f->coverage_of));
 	block_pair(d, point, say(s, SAY_label_confidence), coverage);
 	block_pair(d, point, say(s, SAY_label_tests), say_tests(a, f));
 	block_pair(d, point, say(s, SAY_label_evidence), say_evidence(a, f));
@@ -56,10 +57,10 @@ static void add_verdicts(const struct answer *a, struct document *d, struct sect
 
 		for (size_t k = 0; k < v->n_criteria; k++)
 			text_print(&tests, "%s%s = %s (%s, %s)", k ? "; " : "", v->criteria[k].name,
-				   say_number(s, v->criteria[k].value, 3), say_number(s, v->criteria[k].limit, 3),
-				   v->criteria[k].is_met ? "+" : "-");
+			           say_number(s, v->criteria[k].value, 3), say_number(s, v->criteria[k].limit, 3),
+			           v->criteria[k].is_met ? "+" : "-");
 		block_pair(d, facts, say_device(a, i),
-			   arena_print(s->arena, "%s %s", say_class(s, v->class), say_standing(a, i)));
+		           arena_print(s->arena, "%s %s", say_class(s, v->class), say_standing(a, i)));
 		if (tests.n)
 			block_pair(d, facts, say(s, SAY_label_tests), arena_copy(s->arena, tests.p, tests.n));
 		text_end(&tests);
@@ -110,19 +111,22 @@ void section_advice(const struct answer *a, struct document *d)
 			if (!finding_counts(f) || priority_of(f) != order[p] || f->severity == FINDING_INFO)
 				continue;
 			point = add_point(d, section, ++number, severity_tone(f->severity),
-					  arena_print(s->arena, "[%s] %s", say(s, order[p]),
-						      finding_say(f, &f->rule->advice, in_chinese, s->arena)));
+			                  arena_print(s->arena, "[%s] %s", say(s, order[p]),
+			                              finding_say(f, &f->rule->advice, in_chinese, s->arena)));
 			block_pair(d, point, say(s, SAY_label_why), say_finding(a, f));
 			block_pair(d, point, say(s, SAY_label_gain), say_gain(a, f));
-			block_pair(d, point, say(s, SAY_label_verify), say_with(s, SAY_verify_how, say_expectation(a, f)));
-			block_pair(d, point, say(s, SAY_label_refute), finding_say(f, &f->rule->refute, in_chinese, s->arena));
+			block_pair(d, point, say(s, SAY_label_verify),
+			           say_with(s, SAY_verify_how, say_expectation(a, f)));
+			block_pair(d, point, say(s, SAY_label_refute),
+			           finding_say(f, &f->rule->refute, in_chinese, s->arena));
 		}
 	}
 	if (!number)
 		add_note(d, section, say(s, SAY_no_findings));
 	else if (a->a->has_model)
 		add_note(d, section, say_with(s, SAY_what_if_error, say_percent(s, a->a->model.replay_error)));
-	add_paragraph(d, section, TONE_PLAIN, arena_print(s->arena, "%s: %s", say(s, SAY_label_next), say_next_step(a)));
+	add_paragraph(d, section, TONE_PLAIN,
+	              arena_print(s->arena, "%s: %s", say(s, SAY_label_next), say_next_step(a)));
 }
 
 void section_unanswered(const struct answer *a, struct document *d)
@@ -158,9 +162,12 @@ void section_appendix(const struct answer *a, struct document *d)
 	static const enum phrase_id limits[] = { SAY_col_threshold, SAY_col_value, SAY_col_meaning };
 	static const enum phrase_id edges[] = { SAY_col_edge, SAY_col_edges, SAY_col_lambda };
 	static const char *const kinds[N_EDGE_KINDS] = {
-		[EDGE_PROGRAM] = "program", [EDGE_LAUNCH] = "launch", [EDGE_STREAM] = "stream", [EDGE_PDL] = "pdl",
-		[EDGE_EVENT] = "event", [EDGE_LEGACY] = "legacy", [EDGE_GRAPH] = "graph", [EDGE_SYNC] = "sync",
-		[EDGE_WAKE] = "wake", [EDGE_COLLECTIVE] = "collective", [EDGE_QUEUE] = "queue",
+		[EDGE_PROGRAM] = "program", [EDGE_LAUNCH] = "launch",
+		[EDGE_STREAM] = "stream",   [EDGE_PDL] = "pdl",
+		[EDGE_EVENT] = "event",     [EDGE_LEGACY] = "legacy",
+		[EDGE_GRAPH] = "graph",     [EDGE_SYNC] = "sync",
+		[EDGE_WAKE] = "wake",       [EDGE_COLLECTIVE] = "collective",
+		[EDGE_QUEUE] = "queue",
 	};
 	const struct speech *s = &a->speech;
 	struct section *section = document_section(d, "appendix", say(s, SAY_section_appendix), false);
@@ -170,15 +177,17 @@ void section_appendix(const struct answer *a, struct document *d)
 		const struct threshold_def *def = &threshold_defs[i];
 		const double value = *(const double *)((const char *)&a->a->limits + def->at);
 
-		block_row(d, table, (const char *[]){ arena_print(s->arena, "`%s`", def->name), say_limit(s, def, value),
-						      def->doc });
+		block_row(d, table,
+		          (const char *[]){ arena_print(s->arena, "`%s`", def->name), say_limit(s, def, value),
+		                            def->doc });
 	}
 	if (a->a->has_model) {
 		table = add_table(d, section, "tnn", edges);
 		for (int i = 0; i < N_EDGE_KINDS; i++)
 			if (a->a->model.n_edges[i])
-				block_row(d, table, (const char *[]){ kinds[i], say_count(s, a->a->model.n_edges[i]),
-								      say_ns(s, a->a->model.lambda_ns[i]) });
+				block_row(d, table,
+				          (const char *[]){ kinds[i], say_count(s, a->a->model.n_edges[i]),
+				                            say_ns(s, a->a->model.lambda_ns[i]) });
 	}
 	add_note(d, section, say(s, SAY_method_text));
 	add_note(d, section, say(s, SAY_method_priority));

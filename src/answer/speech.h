@@ -54,7 +54,10 @@ const char *say_confidence(const struct speech *s, enum confidence c);
 
 /* ---- numbers, owned by the arena ---- */
 
-/* 812 ns, 1.31 µs, 12.9 ms: three digits, a space, the unit. "-" for NULL_i64. */
+/*
+ * 812 ns, 1.31 µs, 12.9 ms: three digits, a blank at which no line ends
+ * (U+00A0, in what follows as well), the unit. "-" for NULL_i64.
+ */
 const char *say_ns(const struct speech *s, int64_t ns);
 /* 23.4 %; what is not 0 is never written as 0. "-" where it is not a number. */
 const char *say_percent(const struct speech *s, double share);
@@ -68,7 +71,7 @@ const char *say_bytes(const struct speech *s, double bytes);
 const char *say_rate(const struct speech *s, double bytes_per_s);
 /* 3.5, up to so many decimals. */
 const char *say_number(const struct speech *s, double value, int decimals);
-/* A name of the trace inside `...`: control characters and backticks are taken out, NULL is "-". */
+/* A name of the trace inside `...`, cut where it is long; control characters and backticks are taken out, NULL is "-". */
 const char *say_name(const struct speech *s, const char *name);
 
 /* ---- widths ---- */

@@ -5,13 +5,16 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Between a number and its unit no line may end. Renderers of plain text make a blank of it. */
+#define NO_BREAK "\xc2\xa0"
+
 /* Three significant digits, without zeros that say nothing. */
 static const char *three_digits(const struct speech *s, double value, const char *unit)
 {
 	const double size = fabs(value);
 	const int decimals = size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2;
 
-	return arena_print(s->arena, "%.*f %s", decimals, value, unit);
+	return arena_print(s->arena, "%.*f" NO_BREAK "%s", decimals, value, unit);
 }
 
 static const char *scaled(const struct speech *s, double value, const char *const *units, size_t n)
@@ -34,7 +37,7 @@ const char *say_ns(const struct speech *s, int64_t ns)
 	if (ns == 0)
 		return "0";
 	if (ns > -1000 && ns < 1000)
-		return arena_print(s->arena, "%d ns", (int)ns);
+		return arena_print(s->arena, "%d" NO_BREAK "ns", (int)ns);
 	return scaled(s, (double)ns, units, ARRAY_LEN(units));
 }
 
@@ -45,13 +48,13 @@ const char *say_percent(const struct speech *s, double share)
 	if (!isfinite(share))
 		return "-";
 	if (percent == 0)
-		return "0 %";
+		return "0" NO_BREAK "%";
 	if (fabs(percent) < 0.05)
-		return percent > 0 ? "<0.1 %" : ">-0.1 %";
+		return percent > 0 ? "<0.1" NO_BREAK "%" : ">-0.1" NO_BREAK "%";
 	/* What is not all of it is not written as all of it. */
 	if (percent < 100 && percent >= 99.95)
-		return ">99.9 %";
-	return arena_print(s->arena, "%.1f %%", percent);
+		return ">99.9" NO_BREAK "%";
+	return arena_print(s->arena, "%.1f" NO_BREAK "%%", percent);
 }
 
 const char *say_part(const struct speech *s, int64_t part, int64_t whole)
@@ -82,7 +85,7 @@ const char *say_bytes(const struct speech *s, double bytes)
 	if (!isfinite(bytes))
 		return "-";
 	if (fabs(bytes) < 1000)
-		return arena_print(s->arena, "%.0f B", bytes);
+		return arena_print(s->arena, "%.0f" NO_BREAK "B", bytes);
 	return scaled(s, bytes, units, ARRAY_LEN(units));
 }
 
@@ -112,10 +115,19 @@ const char *say_number(const struct speech *s, double value, int decimals)
 
 const char *say_name(const struct speech *s, const char *name)
 {
-	if (!name || !*name)
-		return "-";
+	enum { LONGEST = 64 }; /* bytes: a kernel's name may have thousands */
+	size_t n = name ? strlen(name) : 0;
+	char *text;
 
-	char *text = arena_print(s->arena, "`%s`", name);
+	if (n == 0)
+		return "-";
+	if (n > LONGEST) {
+		for (n = LONGEST - 1; n && ((unsigned char)name[n] & 0xc0) == 0x80; n--)
+			;
+		text = arena_print(s->arena, "`%.*s…`", (int)n, name);
+	} else {
+		text = arena_print(s->arena, "`%s`", name);
+	}
 
 	for (char *p = text + 1; p[1]; p++)
 		if ((unsigned char)*p < ' ' || *p == 0x7f || *p == '`')
@@ -150,7 +162,7 @@ size_t code_columns(uint32_t c)
 	static const struct {
 		uint32_t first, last;
 	} wide[] = {
-		{ 0x1100, 0x115f }, { 0x2e80, 0x303e }, { 0x3041, 0xa4cf }, { 0xac00, 0xd7a3 }, { 0xf900, 0xfaff },
+		{ 0x1100, 0x115f }, { 0x2e80, 0x303e }, { 0x3041, 0xa4cf }, { 0xac00, 0xd7a3 },   { 0xf900, 0xfaff },
 		{ 0xfe30, 0xfe6f }, { 0xff00, 0xff60 }, { 0xffe0, 0xffe6 }, { 0x1f300, 0x1faff }, { 0x20000, 0x3fffd },
 	};
 

@@ -86,12 +86,19 @@ static struct question question_of(const struct call *call)
 	const bool is_console = !o->outputs.n || output_is_console(o->outputs.word[0]);
 
 	return (struct question){
-		.program = program_version, .format = find_format(o), .language = find_language(o),
-		.width = is_console ? call->ui->width : 0, .colour = is_console && call->ui->colour,
+		.program = program_version,
+		.format = find_format(o),
+		.language = find_language(o),
+		.width = is_console ? call->ui->width : 0,
+		.colour = is_console && call->ui->colour,
 		.screen_only = !o->verbose,
-		.what_ifs = o->what_ifs.word, .n_what_ifs = o->what_ifs.n,
-		.thresholds = o->thresholds.word, .n_thresholds = o->thresholds.n,
-		.step = o->step, .steps = o->steps, .with_warm_up = o->with_warm_up,
+		.what_ifs = o->what_ifs.word,
+		.n_what_ifs = o->what_ifs.n,
+		.thresholds = o->thresholds.word,
+		.n_thresholds = o->thresholds.n,
+		.step = o->step,
+		.steps = o->steps,
+		.with_warm_up = o->with_warm_up,
 		.device = o->device.given ? o->device.value : NULL_i64,
 	};
 }
@@ -130,7 +137,8 @@ static bool write_rows(const struct call *call, const struct text *rows)
 {
 	const struct analyze_options *o = call->options;
 
-	return !o->path_rows || output_write(call, output_is_console(o->path_rows) ? NULL : o->path_rows, o->replace, rows);
+	return !o->path_rows ||
+	       output_write(call, output_is_console(o->path_rows) ? NULL : o->path_rows, o->replace, rows);
 }
 
 static enum status report_on(struct call *call, struct trace *trace, struct question *q)
@@ -261,7 +269,8 @@ static enum status run(struct call *call)
 	enum status status;
 
 	if (o->help_rules)
-		return analyze_help_rules(call, *o->help_rules || !call->n_operands ? o->help_rules : call->operands[0]);
+		return analyze_help_rules(call,
+		                          *o->help_rules || !call->n_operands ? o->help_rules : call->operands[0]);
 	if (o->help_formats)
 		return help_formats();
 	if (o->list_thresholds)
@@ -275,27 +284,32 @@ static enum status run(struct call *call)
 #define AT(field) offsetof(struct analyze_options, field)
 
 static const struct option options[] = {
-	{ 'f', "format", OPTION_LIST, "NAME", "text, markdown, json or html; of rules also csv, column ... (--help-formats)",
-	  AT(formats) },
-	{ 'o', "output", OPTION_LIST, "FILE", "write there, in the format of its suffix unless -f says another; - is the console",
-	  AT(outputs) },
+	{ 'f', "format", OPTION_LIST, "NAME",
+	  "text, markdown, json or html; of rules also csv, column ... (--help-formats)", AT(formats) },
+	{ 'o', "output", OPTION_LIST, "FILE",
+	  "write there, in the format of its suffix unless -f says another; - is the console", AT(outputs) },
 	{ 'v', "verbose", OPTION_SWITCH, NULL, "all of the report as text, not only the first screen", AT(verbose) },
 	{ 0, "lang", OPTION_TEXT, "en|zh", "language of the report; that of LC_ALL or LANG when not said", AT(lang) },
 	{ 0, "what-if", OPTION_EACH, "CHANGE",
 	  "what would happen: kernel:REGEX=2x, range:NAME=0, copy=0, launch=0, sync=0, comm=0, host=0; may be repeated",
 	  AT(what_ifs) },
-	{ 0, "filter-time", OPTION_TEXT, "START/END", "analyse only this window: 1s500ms/2s, 4600ms/", AT(filter_time) },
-	{ 0, "filter-nvtx", OPTION_TEXT, "NAME[@DOMAIN][/N]", "analyse only the N-th such NVTX range", AT(filter_nvtx) },
+	{ 0, "filter-time", OPTION_TEXT, "START/END", "analyse only this window: 1s500ms/2s, 4600ms/",
+	  AT(filter_time) },
+	{ 0, "filter-nvtx", OPTION_TEXT, "NAME[@DOMAIN][/N]", "analyse only the N-th such NVTX range",
+	  AT(filter_nvtx) },
 	{ 0, "step", OPTION_TEXT, "NAME", "ranges of this message are the steps", AT(step) },
 	{ 0, "steps", OPTION_TEXT, "FIRST-LAST", "analyse only these steps, by their numbers", AT(steps) },
 	{ 0, "filter-step", OPTION_TEXT, "FIRST-LAST", NULL, AT(steps) },
-	{ 0, "with-warm-up", OPTION_SWITCH, NULL, "count steps that load modules, compile or allocate first, too", AT(with_warm_up) },
-	{ 0, "device", OPTION_NUMBER, "N", "the device that the first screen speaks of; the busiest when not said", AT(device) },
+	{ 0, "with-warm-up", OPTION_SWITCH, NULL, "count steps that load modules, compile or allocate first, too",
+	  AT(with_warm_up) },
+	{ 0, "device", OPTION_NUMBER, "N", "the device that the first screen speaks of; the busiest when not said",
+	  AT(device) },
 	{ 0, "rank", OPTION_LIST, "N[,...]", RANK_SUMMARY, AT(ranks) },
 	{ 0, "threshold", OPTION_LIST, "NAME=VALUE[,...]", "set a limit of the verdicts and findings", AT(thresholds) },
 	{ 0, "thresholds", OPTION_SWITCH, NULL, "list the limits", AT(list_thresholds) },
 	{ 0, "path", OPTION_TEXT, "FILE", "write the critical path as csv, a piece a row", AT(path_rows) },
-	{ 'r', "rule", OPTION_LIST, "NAME[:ARG...][,...]", "run rules of nsys analyze instead, or all; may be repeated", AT(rules) },
+	{ 'r', "rule", OPTION_LIST, "NAME[:ARG...][,...]", "run rules of nsys analyze instead, or all; may be repeated",
+	  AT(rules) },
 	{ 0, "help-rules", OPTION_TOPIC, "NAME|ALL", "list the rules of nsys, or tell about one", AT(help_rules) },
 	{ 0, "help-formats", OPTION_TOPIC, "NAME|ALL", "list the formats", AT(help_formats) },
 	{ 0, "timeunit", OPTION_TEXT, "UNIT", "of rules: write times in nsec, usec, msec or seconds", AT(time_unit) },
@@ -310,7 +324,8 @@ static const struct example examples[] = {
 	{ "fathom analyze train.sqlite", "why it took so long, on one screen" },
 	{ "fathom analyze -o report.html trace.json.gz", "the whole report as a page" },
 	{ "fathom analyze --what-if 'kernel:gemm=2x' --what-if sync=0 train.sqlite", "what two changes would gain" },
-	{ "fathom analyze -f json rank0.json.gz rank1.json.gz | jq .bottleneck.class", "two ranks of one job, for a program" },
+	{ "fathom analyze -f json rank0.json.gz rank1.json.gz | jq .bottleneck.class",
+	  "two ranks of one job, for a program" },
 	{ "fathom analyze -r all train.sqlite", "the rules of nsys analyze, as it prints them" },
 	{ "fathom analyze tasks.json", "a graph of tasks written by hand: [{\"name\": \"a\", \"duration\": 2}, ...]" },
 };
@@ -320,9 +335,11 @@ const struct command command_analyze = {
 	.usage = "[options] FILE...",
 	.summary = "why it finished only then: the cause, with evidence, and what to do",
 	.about = "Tells where the time of a run went, what its end waited for, what bounds it, and what a change would "
-		 "gain. Several files are the ranks of one job. What cannot be told is said, with the recording that would "
+		 "gain. Several files are the ranks of one job. What cannot be told is said, with the recording that "
+	         "would "
 		 "tell it.\n\n"
-		 "The first screen is a summary; -v, Markdown and HTML hold the whole report, JSON all of its numbers. With "
+		 "The first screen is a summary; -v, Markdown and HTML hold the whole report, JSON all of its numbers. "
+	         "With "
 		 "--rule the rules of nsys analyze are run instead, with its names, arguments, columns and layout.",
 	.examples = examples,
 	.n_examples = ARRAY_LEN(examples),

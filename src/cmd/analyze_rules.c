@@ -41,7 +41,8 @@ static struct words rule_names(const struct call *call)
 			continue;
 		}
 		for (size_t k = 0; k < n_nsys_rules; k++)
-			words_split(&names, arena_print(call->arena, "%s%s", nsys_rules[k]->report.name, word + 3), ',', call->arena);
+			words_split(&names, arena_print(call->arena, "%s%s", nsys_rules[k]->report.name, word + 3), ',',
+			            call->arena);
 		words_split(&names, unserved, ',', call->arena);
 	}
 	return names;
@@ -136,8 +137,11 @@ static const char *words_of(const struct call *call, const struct job *job)
 static bool run_job(const struct call *call, struct trace *trace, const struct job *job, struct window window)
 {
 	const struct analyze_options *o = call->options;
-	const struct report_args args = { .from_ns = window.from_ns, .to_ns = window.to_ns, .words = job->words.word,
-					  .n_words = job->words.n, .limit = SIZE_MAX };
+	const struct report_args args = { .from_ns = window.from_ns,
+		                          .to_ns = window.to_ns,
+		                          .words = job->words.word,
+		                          .n_words = job->words.n,
+		                          .limit = SIZE_MAX };
 	const char *path = output_path(call, trace, job->output, job->name, &job->words, job->renderer->suffix);
 	struct text text = { 0 };
 	bool is_done = true;
@@ -169,7 +173,7 @@ enum status analyze_rules(struct call *call, struct trace *trace)
 	for (size_t i = 0; i < n; i++)
 		if (!run_job(call, trace, &jobs[i], window))
 			return failed(call, "%s: %s: %s", trace->path, jobs[i].name,
-				      arena_copy(call->arena, call->err->text, strlen(call->err->text)));
+			              arena_copy(call->arena, call->err->text, strlen(call->err->text)));
 	return STATUS_DONE;
 }
 

@@ -20,7 +20,7 @@ const char *output_nth(const struct words *words, size_t i)
 }
 
 const char *output_path(const struct call *call, const struct trace *trace, const char *output, const char *name,
-			const struct words *words, const char *suffix)
+                        const struct words *words, const char *suffix)
 {
 	struct text text = { 0 };
 

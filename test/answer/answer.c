@@ -1,0 +1,182 @@
+/* answer/answer.c, answer/question.c: whole reports, of a trace of a few lines and of real captures. */
+#include "answer/question.h"
+
+#include <stdio.h>
+
+#include "base/text.h"
+#include "import/import.h"
+#include "test/test.h"
+
+static struct arena arena;
+
+static const char *answer_in(struct trace *trace, struct question q)
+{
+	struct text out = { 0 };
+	struct err err;
+	const char *text;
+
+	q.program = "fathom test";
+	q.device = NULL_i64;
+	EXPECT_DONE(question_answer(&q, trace, &out, NULL, &arena, &err), err);
+	text = arena_copy(&arena, out.p, out.n);
+	text_end(&out);
+	return text;
+}
+
+static const char *answer_to(const char *notation, struct question q)
+{
+	struct trace *trace = trace_of(notation);
+	const char *text = answer_in(trace, q);
+
+	trace_close(trace);
+	return text;
+}
+
+static const char *answer_about(const char *path, struct question q)
+{
+	struct err err;
+	struct trace *trace = import_open(&path, 1, &(struct import_options){ .rank = NULL_i32 }, NULL, &err);
+	const char *text;
+
+	EXPECT_DONE(trace, err);
+	text = answer_in(trace, q);
+	trace_close(trace);
+	return text;
+}
+
+/* What stands behind "key": in a JSON text, up to the end of its line or field. */
+static const char *field(const char *json, const char *key)
+{
+	const char *at = strstr(json, arena_print(&arena, "\"%s\": ", key));
+
+	if (!at)
+		return NULL;
+	at += strlen(key) + 4;
+	return arena_copy(&arena, at, strcspn(at, ",\n}"));
+}
+
+static size_t count_lines(const char *text)
+{
+	size_t n = 0;
+
+	for (; *text; text++)
+		n += *text == '\n';
+	return n;
+}
+
+/* The GPU computes for 6, communicates for 9 beside it, and waits for 2 before and 1 after. */
+static const char worked_example[] =
+	"kernel compute             stream=7 correlation=1 2000..8000\n"
+	"kernel ncclDevKernel_AllReduce_Sum_f32_RING_LL stream=13 correlation=2 2000..11000\n"
+	"api cudaLaunchKernel correlation=1 0..1000\n"
+	"api cudaLaunchKernel correlation=2 1000..2000\n"
+	"api cudaDeviceSynchronize correlation=3 2000..12000\n";
+
+TEST(answer, keeps_the_identity_in_json)
+{
+	const char *json = answer_to(worked_example, (struct question){ .format = "json" });
+
+	EXPECT_EQ_TEXT(field(json, "fathom_analysis"), "1");
+	EXPECT_EQ_TEXT(field(json, "compute_ns"), "6000");
+	EXPECT_EQ_TEXT(field(json, "exposed_comm_ns"), "3000");
+	EXPECT_EQ_TEXT(field(json, "exposed_copy_ns"), "0");
+	EXPECT_EQ_TEXT(field(json, "idle_ns"), "3000");
+	EXPECT_EQ_TEXT(field(json, "hidden_comm_ns"), "6000");
+	EXPECT_EQ_TEXT(field(json, "length_ns"), "12000");
+}
+
+TEST(answer, prints_the_identity_for_people)
+{
+	const char *text = answer_to(worked_example, (struct question){ .format = "text", .screen_only = true, .width = 100 });
+
+	EXPECT(strstr(text, "GPU 0 busy 75.0 % of 12.0 µs"));
+	EXPECT(strstr(text, "# compute 6.00 µs (50.0 %) + = exposed comm. 3.00 µs (25.0 %) + - exposed copy 0"));
+	EXPECT(strstr(text, "= 12.0 µs"));
+}
+
+TEST(answer, says_that_there_is_nothing_to_explain)
+{
+	const char *text = answer_to("", (struct question){ .format = "text" });
+	const char *json = answer_to("", (struct question){ .format = "json" });
+
+	EXPECT(strstr(text, "Nothing ran on a device in this window, so there is nothing to explain."));
+	EXPECT_EQ_TEXT(field(json, "bottleneck"), "null");
+	EXPECT_EQ_TEXT(field(json, "main_device"), "null");
+}
+
+TEST(answer, speaks_chinese)
+{
+	const char *text = answer_to(worked_example, (struct question){ .format = "markdown", .language = "zh_CN.UTF-8" });
+
+	EXPECT(strstr(text, "# Fathom 性能分析报告"));
+	EXPECT(strstr(text, "- 暴露的通信 3.00 µs（25.0 %）"));
+}
+
+TEST(answer, refuses_what_it_does_not_know)
+{
+	const char *wrong[] = { "gap.min=1" };
+	const struct question formats = { .format = "pdf" };
+	const struct question limits = { .format = "text", .thresholds = wrong, .n_thresholds = 1 };
+	struct err err;
+
+	EXPECT(!question_check(&formats, &err));
+	EXPECT_EQ_TEXT(err.text, "pdf: no such format");
+	EXPECT(!question_check(&limits, &err));
+}
+
+TEST(answer, fits_a_screen)
+{
+	const char *text = answer_about("test/data/nsys/gpt_train.sqlite.gz",
+					(struct question){ .format = "text", .screen_only = true, .width = 100 });
+
+	EXPECT(strstr(text, "launch-bound"));
+	EXPECT(count_lines(text) <= 34);
+}
+
+TEST(answer, names_the_loader_of_a_data_bound_run)
+{
+	const char *json = answer_about("test/data/torch/data_bound.json.gz", (struct question){ .format = "json" });
+
+	EXPECT_EQ_TEXT(field(json, "class"), "\"data-bound\"");
+	EXPECT(strstr(json, "Most of that time lies in `dataloader_decode`."));
+}
+
+TEST(answer, writes_the_path_as_rows)
+{
+	struct trace *trace = trace_of(worked_example);
+	const struct question q = { .format = "json", .device = NULL_i64 };
+	struct text out = { 0 }, rows = { 0 };
+	struct err err;
+	long long start, end, sum = 0;
+	char kind[64];
+
+	EXPECT_DONE(question_answer(&q, trace, &out, &rows, &arena, &err), err);
+	for (const char *line = strchr(rows.p, '\n'); line && line[1]; line = strchr(line + 1, '\n')) {
+		EXPECT_EQ_INT(sscanf(line + 1, "%lld,%lld,%63[^,]", &start, &end, kind), 3);
+		sum += end - start;
+	}
+	EXPECT_EQ_INT(sum, 12000);
+	text_end(&out);
+	text_end(&rows);
+	trace_close(trace);
+}
+
+static const char tasks[] = "[{\"name\": \"prepare\", \"duration\": 2},"
+			    " {\"name\": \"compute\", \"duration\": 6, \"predecessors\": [\"prepare\"]},"
+			    " {\"name\": \"communicate\", \"duration\": 9, \"predecessors\": [\"prepare\"]},"
+			    " {\"name\": \"finalise\", \"duration\": 1, \"predecessors\": [\"compute\", \"communicate\"]}]";
+
+TEST(answer, times_a_graph_that_somebody_wrote)
+{
+	const char *what_ifs[] = { "communicate=2x" };
+	const struct question q = { .format = "json", .program = "fathom test", .what_ifs = what_ifs, .n_what_ifs = 1 };
+	struct text out = { 0 };
+	struct err err;
+
+	EXPECT_DONE(question_answer_tasks(&q, "tasks.json", (struct span){ tasks, strlen(tasks) }, &out, &arena, &err), err);
+	EXPECT_EQ_TEXT(field(out.p, "finish_ns"), "12000000");
+	EXPECT_EQ_TEXT(field(out.p, "accumulated_ns"), "18000000");
+	EXPECT(strstr(out.p, "\"critical_path\": [\"prepare\", \"communicate\", \"finalise\"]"));
+	EXPECT(strstr(out.p, "\"finish_ns\": 9000000, \"gain_ns\": 3000000"));
+	text_end(&out);
+}

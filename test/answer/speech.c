@@ -1,0 +1,127 @@
+/* answer/speech.c, answer/words.c: phrases in two languages, and numbers as people read them. */
+#include "answer/speech.h"
+
+#include "test/test.h"
+
+static struct arena arena;
+static const struct speech english = { LANG_EN, &arena }, chinese = { LANG_ZH, &arena };
+
+/* Bits of the places {0} to {9} of a phrase. */
+static unsigned places(const char *p)
+{
+	unsigned bits = 0;
+
+	for (; *p; p++)
+		if (p[0] == '{' && p[1] >= '0' && p[1] <= '9' && p[2] == '}')
+			bits |= 1u << (p[1] - '0');
+	return bits;
+}
+
+static size_t marks(const char *p)
+{
+	size_t n = 0;
+
+	for (; *p; p++)
+		n += *p == '`';
+	return n;
+}
+
+TEST(speech, has_the_same_places_in_both_languages)
+{
+	for (int i = 0; i < N_PHRASES; i++) {
+		const char *en = say(&english, i), *zh = say(&chinese, i);
+
+		if (!*en || !*zh || places(en) != places(zh) || marks(en) != marks(zh))
+			test_fail(__FILE__, __LINE__, "\"%s\" and \"%s\" do not agree", en, zh);
+		/* A place that no value fills would be one too many for the caller. */
+		EXPECT(places(en) == 0 || (places(en) & (places(en) + 1)) == 0);
+	}
+}
+
+TEST(speech, has_a_word_for_everything_that_analyses_name)
+{
+	const struct speech *const both[] = { &english, &chinese };
+
+	for (size_t l = 0; l < ARRAY_LEN(both); l++) {
+		for (int i = 0; i < N_BOTTLENECKS; i++)
+			EXPECT(say_class(both[l], i) && *say_class(both[l], i));
+		for (int i = 0; i < N_IDLE_CLASSES; i++)
+			EXPECT(*say_idle(both[l], i));
+		for (int i = 0; i < N_TRIGGERS; i++)
+			EXPECT(*say_trigger(both[l], i));
+		for (int i = 0; i < N_PATH_KINDS; i++)
+			EXPECT(*say_path(both[l], i));
+		for (int i = 0; i < N_SHARES; i++)
+			EXPECT(*say_share(both[l], i));
+	}
+}
+
+TEST(speech, puts_values_where_the_language_wants_them)
+{
+	EXPECT_EQ_TEXT(say_with(&english, SAY_gain_one, "1", "2", "3", "x"), "1 of 2 (3), from `x`");
+	EXPECT_EQ_TEXT(say_with(&chinese, SAY_gain_one, "1", "2", "3", "x"), "2 中的 1（3），依据 `x`");
+}
+
+TEST(speech, takes_a_language_from_a_locale)
+{
+	enum lang lang = LANG_EN;
+
+	EXPECT(lang_find("zh_CN.UTF-8", &lang) && lang == LANG_ZH);
+	EXPECT(lang_find("en_GB", &lang) && lang == LANG_EN);
+	EXPECT(lang_find("C.UTF-8", &lang) && lang == LANG_EN);
+	EXPECT(!lang_find("de_DE.UTF-8", &lang));
+	EXPECT(!lang_find(NULL, &lang));
+}
+
+#define NB "\xc2\xa0"
+
+TEST(words, write_times_with_three_digits)
+{
+	EXPECT_EQ_TEXT(say_ns(&english, 0), "0");
+	EXPECT_EQ_TEXT(say_ns(&english, 812), "812" NB "ns");
+	EXPECT_EQ_TEXT(say_ns(&english, 1306), "1.31" NB "µs");
+	EXPECT_EQ_TEXT(say_ns(&english, 999600), "1.00" NB "ms");
+	EXPECT_EQ_TEXT(say_ns(&english, 12900000), "12.9" NB "ms");
+	EXPECT_EQ_TEXT(say_ns(&english, -2500), "-2.50" NB "µs");
+	EXPECT_EQ_TEXT(say_ns(&english, 3600000000000), "3600" NB "s");
+	EXPECT_EQ_TEXT(say_ns(&english, NULL_i64), "-");
+	EXPECT_EQ_TEXT(say_ns(&english, INT64_MAX), "9223372037" NB "s");
+}
+
+TEST(words, do_not_write_a_little_as_nothing_nor_most_as_all)
+{
+	EXPECT_EQ_TEXT(say_percent(&english, 0.2344), "23.4" NB "%");
+	EXPECT_EQ_TEXT(say_percent(&english, 0), "0" NB "%");
+	EXPECT_EQ_TEXT(say_percent(&english, 0.0001), "<0.1" NB "%");
+	EXPECT_EQ_TEXT(say_percent(&english, 0.99999), ">99.9" NB "%");
+	EXPECT_EQ_TEXT(say_percent(&english, 1), "100.0" NB "%");
+	EXPECT_EQ_TEXT(say_percent(&english, NAN), "-");
+	EXPECT_EQ_TEXT(say_part(&english, 1, 0), "-");
+}
+
+TEST(words, write_counts_and_sizes)
+{
+	EXPECT_EQ_TEXT(say_count(&english, 1200), "1,200");
+	EXPECT_EQ_TEXT(say_count(&english, 999), "999");
+	EXPECT_EQ_TEXT(say_count(&english, UINT64_MAX), "18,446,744,073,709,551,615");
+	EXPECT_EQ_TEXT(say_bytes(&english, 16777216), "16.8" NB "MB");
+	EXPECT_EQ_TEXT(say_rate(&english, 912e9), "912" NB "GB/s");
+	EXPECT_EQ_TEXT(say_number(&english, 3.50, 2), "3.5");
+	EXPECT_EQ_TEXT(say_number(&english, 4, 2), "4");
+}
+
+TEST(words, keep_names_from_ending_their_own_marks)
+{
+	EXPECT_EQ_TEXT(say_name(&english, "a`b\033[31m\n"), "`a'b [31m `");
+	EXPECT_EQ_TEXT(say_name(&english, NULL), "-");
+	EXPECT(strlen(say_name(&english, "0123456789012345678901234567890123456789012345678901234567890123456789")) < 72);
+}
+
+TEST(words, know_how_wide_a_text_is)
+{
+	EXPECT_EQ_INT(text_columns("abc", 3), 3);
+	EXPECT_EQ_INT(text_columns("计算", 6), 4);
+	EXPECT_EQ_INT(text_columns("µs", 3), 2);
+	EXPECT_EQ_INT(text_columns("\xff\xfe", 2), 2);
+	EXPECT_EQ_INT(text_columns("\xe8\xae", 2), 2);
+}
