@@ -104,11 +104,13 @@ struct run *bench_as_runs(const struct bench *b, int side, size_t *n, struct are
 
 const char *bench_overhead(const struct comparison *c, struct arena *arena)
 {
-	const double overhead = 100 * (c->ratio.value - 1);
+	const double overhead = 100 * (c->ratio.value - 1), low = 100 * (c->low - 1), high = 100 * (c->high - 1);
+	const bool is_zero = fabs(overhead) < 0.5 || (c->has_interval && low <= 0 && high >= 0);
 
 	if (isnan(overhead))
 		return "not known";
-	if (fabs(overhead) < 0.5 || (c->has_interval && c->low <= 1 && c->high >= 1))
-		return arena_print(arena, "about 0 (%+.1f %%)", overhead);
-	return arena_print(arena, "%+.1f %%", overhead);
+	if (!c->has_interval || c->before.n_runs < 2 || c->after.n_runs < 2)
+		return arena_print(arena, "%+.1f %%, of too few runs to tell", overhead);
+	return arena_print(arena, "%s%+.1f %%%s, 95 %% interval %+.1f %% to %+.1f %%", is_zero ? "about 0 (" : "", overhead,
+			   is_zero ? ")" : "", low, high);
 }

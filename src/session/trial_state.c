@@ -15,8 +15,9 @@
 
 enum { NVML_SUCCESS = 0, CLOCK_SM = 1, POLICY_POWER = 0, POLICY_THERMAL = 1, MOST_GPUS = 64, MOST_PROCESSES = 64 };
 
+/* The driver counts both in its own units. */
 struct nvml_violation {
-	unsigned long long reference_us, violation_us;
+	unsigned long long reference_us, violation_ns;
 };
 
 struct nvml_process {
@@ -77,7 +78,7 @@ static void tell_device(struct machine *m, void *device)
 	}
 	if (CALL(nvmlDeviceGetViolationStatus, device, POLICY_POWER, &power) == NVML_SUCCESS &&
 	    CALL(nvmlDeviceGetViolationStatus, device, POLICY_THERMAL, &heat) == NVML_SUCCESS)
-		add(m, "throttled", arena_print(m->arena, "%llu", power.violation_us + heat.violation_us));
+		add(m, "throttled", arena_print(m->arena, "%llu", power.violation_ns + heat.violation_ns));
 }
 
 static void tell_processes(struct machine *m, void *device)
@@ -166,7 +167,7 @@ static void take_gpus(struct trial_state *s, const struct machine *m, struct are
 		if (strcmp(m->line[i].name, "temperature") == 0 && value > s->temperature_c)
 			s->temperature_c = (int)value;
 		if (strcmp(m->line[i].name, "throttled") == 0)
-			s->throttled_ns = (s->throttled_ns < 0 ? 0 : s->throttled_ns) + value * 1000;
+			s->throttled_ns = (s->throttled_ns < 0 ? 0 : s->throttled_ns) + value;
 	}
 }
 

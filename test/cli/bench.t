@@ -97,3 +97,20 @@ fathom: bench: --runs: expected 1 to 100000
 $ fathom bench --format xml -- true
 fathom: bench: --format: xml: expected text, json, csv or markdown
 ? 2
+
+# The state of GPUs, by an NVML without a driver. Throttled in one file only, two are not comparable.
+$ printf '#!/bin/sh\nexport LD_LIBRARY_PATH=%s/test/fake/nvml\nexec fathom "$@"\n' "$(dirname "$(command -v fathom)")" > fake; chmod +x fake
+$ ./fake bench -n 6 -w 0 -m 'ms ([0-9.]+)' -o cool.json -- sh -c 'sleep 0.01; echo ms 2.5' | sed -n 's/.*; \(GPU [0-9]\)/\1/p'
+GPU 2 x Fake GPU; driver 999.12; GPU clocks up to 1980 MHz, 700 W; throttled none; other processes on GPUs none
+$ FAKE_THROTTLED=0.5 FAKE_REASONS=0x44 ./fake bench -n 6 -w 0 -m 'ms ([0-9.]+)' -o hot.json -- sh -c 'sleep 0.01; echo ms 2.5' | sed -n 's/.*; throttled/throttled/p'
+throttled power, heat; other processes on GPUs none
+$ python3 -c 'import json; r = json.load(open("hot.json"))["runs"][0]; print(r["temperature_c"], r["throttled_ns"] > r["wall_ns"] / 2)'
+43 True
+$ fathom diff cool.json hot.json | grep 'Verdict\|DIFFERS'
+Verdict: not comparable: conditions differ: throttle (--changed throttle if that was meant) (gate 2 %)
+  DIFFERS throttle: none | yes, more than 1 % of the time
+
+# What recording costs, of a program that uses a CUDA without a GPU.
+$ ln -s "$(dirname "$(command -v fathom)")/test/fake/app" app
+$ export FATHOM_CUPTI=$(dirname "$(command -v fathom)")/test/fake/libcupti.so; fathom bench -n 5 -w 0 --perturbation -- ./app init launch:7 sync | grep -c '^B: ./app init launch:7 sync, under fathom\|^Overhead of the profiler: '
+2
