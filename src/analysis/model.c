@@ -12,6 +12,7 @@
 #include "analysis/model_parts.h"
 #include "analysis/path_parts.h"
 #include "analysis/ranks.h"
+#include "analysis/timeline_parts.h"
 
 /* Clocks of all ranks, when they are aligned: shifts by process. */
 static bool find_shifts(struct building *b, const struct ranks *ranks)
@@ -92,7 +93,7 @@ bool model_build(struct model *out, const struct timeline *tl, struct interval w
 	struct building b = { .out = out, .tl = tl, .limits = limits, .arena = arena, .scratch = &scratch };
 	bool done;
 
-	b.window = interval_clip(window, (struct interval){ tl->first_ns, tl->last_ns });
+	b.window = interval_clip(window, (struct interval){ -LARGEST_TIME_NS, LARGEST_TIME_NS });
 	*out = (struct model){ .window = b.window, .is_acyclic = true };
 	if (find_shifts(&b, ranks))
 		out->ranks = ranks;

@@ -12,8 +12,8 @@
 
 #include "analysis/path_parts.h"
 
-/* Wider than any time that the timeline lets in, and still far from an overflow of a sum of two. */
-#define LARGEST_WALK_NS ((int64_t)1 << 62)
+/* As wide as the times that the timeline lets in: the length of a window does not overflow. */
+#define LARGEST_WALK_NS ((int64_t)1 << 61)
 
 /* Operations of no length may follow each other at one instant; no real trace has a thousand of them. */
 enum { MOST_STILL_STEPS = 1000 };

@@ -59,10 +59,12 @@ bool question_read(struct question *out, const char *text, struct arena *arena, 
 	return refuse(err, text);
 }
 
-/* c + a * m to the nearest ns. */
+/* c + a * m to the nearest ns; what does not fit is the largest time. */
 static int64_t value_at(struct graph_line line, struct graph_factor a)
 {
-	return line.fixed_ns + (int64_t)(((__int128)line.scaled_ns * a.times * 2 + a.of) / ((__int128)a.of * 2));
+	const __int128 value = line.fixed_ns + ((__int128)line.scaled_ns * a.times * 2 + a.of) / ((__int128)a.of * 2);
+
+	return value > INT64_MAX ? INT64_MAX : (int64_t)value;
 }
 
 /* Why the model is not asked. */

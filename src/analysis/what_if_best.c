@@ -100,6 +100,14 @@ static struct top top_ranges(const struct model *model, const struct timeline *t
 	return top_of(by_name, t->strings.n, TOP_RANGES);
 }
 
+/* Text of a name that is there. */
+static const char *text_of(const struct timeline *tl, str_id name)
+{
+	const char *text = trace_text(tl->trace, name);
+
+	return text ? text : "";
+}
+
 /* A pattern that matches one text only. */
 static const char *pattern_of(const char *name, struct arena *arena)
 {
@@ -172,13 +180,12 @@ struct what_if *what_if_best(const struct model *model, const struct timeline *t
 	struct top top = top_kernels(model, tl, &scratch);
 
 	for (size_t i = 0; i < top.n; i++)
-		texts[n_texts++] = arena_print(&scratch, "kernel:%s=2x",
-					       pattern_of(trace_text(tl->trace, top.name[i]), &scratch));
+		texts[n_texts++] = arena_print(&scratch, "kernel:%s=2x", pattern_of(text_of(tl, top.name[i]), &scratch));
 	for (size_t i = 0; i < ARRAY_LEN(classes); i++)
 		texts[n_texts++] = classes[i];
 	top = top_ranges(model, tl, &scratch);
 	for (size_t i = 0; i < top.n; i++)
-		texts[n_texts++] = arena_print(&scratch, "range:%s=0", trace_text(tl->trace, top.name[i]));
+		texts[n_texts++] = arena_print(&scratch, "range:%s=0", text_of(tl, top.name[i]));
 	for (size_t i = 0; i < n_texts; i++)
 		n_kept += try_text(&out[n_kept], model, tl, texts[i], limits, arena);
 	arena_end(&scratch);
