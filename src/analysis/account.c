@@ -10,8 +10,9 @@
  *	    add up to that of both, and the identity holds for any of them.
  *	(2) Running sums are kept at every 256th piece and operation: a window costs
  *	    two searches and at most a thousand steps, however long it is.
- *	(3) Sums are unsigned or of 128 bits: pieces are disjoint and fit, sums of
- *	    durations may not, and stop at the largest int64.
+ *	(3) Times lie within 73 years of the trace's zero, as those of the timeline
+ *	    do, and windows are cut to that: so no difference overflows. Sums of
+ *	    durations may, and stop at the largest int64.
  */
 #include "analysis/account.h"
 
@@ -19,10 +20,12 @@
 
 enum { STRIDE = 256 };
 
+static const int64_t LARGEST_TIME_NS = (int64_t)1 << 61;
+
 /* Disjoint times up to an instant. */
 struct busy_sums {
-	uint64_t exposed[N_OP_CLASSES + 1], busy[N_OP_CLASSES];
-	uint64_t hidden_comm, memory_busy, kernel_busy;
+	int64_t exposed_ns[N_OP_CLASSES + 1], busy_ns[N_OP_CLASSES];
+	int64_t hidden_comm_ns, memory_busy_ns, kernel_busy_ns;
 };
 
 /* Operations of each class that began, or ended, before an instant, and the sum of those times. */
@@ -166,22 +169,17 @@ static void sweep_device(struct states *out, const struct timeline *tl, const st
 
 /* ---- running sums ---- */
 
-static uint64_t length(int64_t from_ns, int64_t to_ns)
+static void add_piece(struct busy_sums *sums, const struct state_piece *piece, int64_t ns)
 {
-	return (uint64_t)to_ns - (uint64_t)from_ns;
-}
-
-static void add_piece(struct busy_sums *sums, const struct state_piece *piece, uint64_t ns)
-{
-	sums->exposed[piece->class] += ns;
+	sums->exposed_ns[piece->class] += ns;
 	for (unsigned alive = piece->alive; alive; alive &= alive - 1)
-		sums->busy[__builtin_ctz(alive)] += ns;
+		sums->busy_ns[__builtin_ctz(alive)] += ns;
 	if ((piece->alive & KERNELS) == KERNELS)
-		sums->hidden_comm += ns;
+		sums->hidden_comm_ns += ns;
 	if (piece->alive & KERNELS)
-		sums->kernel_busy += ns;
+		sums->kernel_busy_ns += ns;
 	if (piece->alive & MEMORY)
-		sums->memory_busy += ns;
+		sums->memory_busy_ns += ns;
 }
 
 static int64_t piece_end(const struct states *s, size_t i)
@@ -196,7 +194,7 @@ static void index_pieces(const struct states *s, struct busy_sums *marks)
 	for (size_t i = 0; i < s->n; i++) {
 		if (i % STRIDE == 0)
 			marks[i / STRIDE] = sums;
-		add_piece(&sums, &s->at[i], length(s->at[i].start_ns, piece_end(s, i)));
+		add_piece(&sums, &s->at[i], piece_end(s, i) - s->at[i].start_ns);
 	}
 }
 
@@ -254,7 +252,7 @@ static struct busy_sums busy_until(const struct states *s, int64_t at_ns)
 	for (size_t i = (n - 1) / STRIDE * STRIDE; i < n; i++) {
 		const int64_t end_ns = piece_end(s, i);
 
-		add_piece(&sums, &s->at[i], length(s->at[i].start_ns, end_ns < at_ns ? end_ns : at_ns));
+		add_piece(&sums, &s->at[i], (end_ns < at_ns ? end_ns : at_ns) - s->at[i].start_ns);
 	}
 	return sums;
 }
@@ -294,9 +292,9 @@ static struct op_sums ops_until(const struct op *ops, const uint32_t *order, siz
 
 /* ---- a window ---- */
 
-static int64_t clamp(uint64_t ns)
+static int64_t cut_time(int64_t ns)
 {
-	return ns > INT64_MAX ? INT64_MAX : (int64_t)ns;
+	return ns < -LARGEST_TIME_NS ? -LARGEST_TIME_NS : ns > LARGEST_TIME_NS ? LARGEST_TIME_NS : ns;
 }
 
 /* Work done before an instant: all that began, less what is still to come of it. */
@@ -327,42 +325,35 @@ static void add_edges(struct account *out, const struct states *s, struct interv
 {
 	const int64_t first_ns = s->at[0].start_ns;
 
-	if (first_ns > w.start_ns)
-		out->leading_ns = clamp(length(w.start_ns, first_ns < w.end_ns ? first_ns : w.end_ns));
-	if (s->end_ns < w.end_ns)
-		out->trailing_ns = clamp(length(s->end_ns > w.start_ns ? s->end_ns : w.start_ns, w.end_ns));
+	out->leading_ns = interval_ns((struct interval){ w.start_ns, first_ns < w.end_ns ? first_ns : w.end_ns });
+	out->trailing_ns = interval_ns((struct interval){ s->end_ns > w.start_ns ? s->end_ns : w.start_ns, w.end_ns });
 }
 
 struct account account_of(const struct timeline *tl, size_t device, const struct states *states, struct interval window)
 {
+	const struct interval w = { cut_time(window.start_ns), cut_time(window.end_ns) };
 	const struct states *s = &states[device];
-	const struct busy_sums from = busy_until(s, window.start_ns), to = busy_until(s, window.end_ns);
-	struct account out = { 0 };
-	uint64_t wall, busy = 0;
+	const struct busy_sums from = busy_until(s, w.start_ns), to = busy_until(s, w.end_ns);
+	struct account out = { .wall_ns = interval_ns(w) };
 
-	if (window.end_ns <= window.start_ns)
+	if (out.wall_ns == 0)
 		return out;
-	wall = length(window.start_ns, window.end_ns);
+	out.idle_ns = out.wall_ns;
 	for (size_t c = 0; c < N_OP_CLASSES; c++) {
-		out.exposed_ns[c] = clamp(to.exposed[c] - from.exposed[c]);
-		out.busy_ns[c] = clamp(to.busy[c] - from.busy[c]);
-		busy += to.exposed[c] - from.exposed[c];
+		out.exposed_ns[c] = to.exposed_ns[c] - from.exposed_ns[c];
+		out.busy_ns[c] = to.busy_ns[c] - from.busy_ns[c];
+		out.idle_ns -= out.exposed_ns[c];
 		if (op_is_memory(c))
 			out.exposed_copy_ns += out.exposed_ns[c];
 	}
-	assert(busy <= wall);
-	out.wall_ns = clamp(wall);
-	out.idle_ns = clamp(wall - busy);
 	out.comm_busy_ns = out.busy_ns[OP_COMM];
-	out.hidden_comm_ns = clamp(to.hidden_comm - from.hidden_comm);
-	out.memory_busy_ns = clamp(to.memory_busy - from.memory_busy);
-	out.kernel_busy_ns = clamp(to.kernel_busy - from.kernel_busy);
+	out.hidden_comm_ns = to.hidden_comm_ns - from.hidden_comm_ns;
+	out.memory_busy_ns = to.memory_busy_ns - from.memory_busy_ns;
+	out.kernel_busy_ns = to.kernel_busy_ns - from.kernel_busy_ns;
 	if (s->n)
-		add_edges(&out, s, window);
-	add_ops(&out, tl, &tl->devices[device], s->index, window);
-
-	/* Compute + exposed communication + exposed copies + idle = wall, where that is a number of an int64. */
-	assert(wall > INT64_MAX || out.exposed_ns[OP_COMPUTE] + out.exposed_ns[OP_COMM] + out.exposed_copy_ns + out.idle_ns ==
-					   out.wall_ns);
+		add_edges(&out, s, w);
+	add_ops(&out, tl, &tl->devices[device], s->index, w);
+	assert(out.idle_ns >= out.leading_ns + out.trailing_ns);
+	assert(out.exposed_ns[OP_COMPUTE] + out.exposed_ns[OP_COMM] + out.exposed_copy_ns + out.idle_ns == out.wall_ns);
 	return out;
 }

@@ -47,7 +47,7 @@ struct verdict {
 	const char *reason;               /* of UNDECIDED, HOST, KERNEL and COMM: what is open, and which recording would tell */
 	const char *reason_zh;            /* the same in Chinese */
 	enum bottleneck kernels;          /* what the kernels themselves are bound by: COMPUTE, MEMORY, LATENCY or KERNEL */
-	int64_t starved_ns, latency_ns;   /* of launch in the window: nothing was queued; queued, and not begun */
+	int64_t starved_ns, latency_ns;   /* of launch in the window: not yet submitted; submitted, and not begun */
 	int64_t refill_ns;                /* after a wait of the host had drained the queue */
 	int64_t ns[N_SHARES];             /* of the window itself; sums to inner_ns */
 };

@@ -15,7 +15,7 @@ struct data_copies {
 /* The inner time of a window: without leading and trailing idle time of the capture. */
 struct window_time {
 	int64_t wall_ns, inner_ns, ns[N_SHARES]; /* ns sums to inner_ns */
-	int64_t starved_ns, latency_ns;    /* of launch, by trigger */
+	int64_t starved_ns, latency_ns;    /* of launch: not yet submitted; submitted before the gap, and not begun */
 	int64_t refill_ns;                 /* after a drained queue, whatever the share */
 	int64_t dep_known_ns;              /* of dependency: what released it is known */
 	int64_t io_known_ns;               /* of io: with evidence rows */

@@ -238,7 +238,7 @@ static void add_piece(struct window_time *out, enum trigger trigger, const struc
 
 	out->ns[share] += ns;
 	if (share == SHARE_LAUNCH)
-		*(trigger == TRIGGER_LATENCY ? &out->latency_ns : &out->starved_ns) += ns;
+		*(trigger == TRIGGER_LATENCY && p->class == IDLE_LAUNCH_DEVICE ? &out->latency_ns : &out->starved_ns) += ns;
 	if (share == SHARE_DEPENDENCY && p->class != IDLE_DEP_UNRESOLVED)
 		out->dep_known_ns += ns;
 	if (share == SHARE_IO && p->row != NULL_ref)

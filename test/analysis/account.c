@@ -187,19 +187,24 @@ TEST(account, tells_leading_and_trailing_time_of_the_capture_alone)
 	EXPECT_EQ_INT(account(&h, 99, 95).wall_ns, 0);
 }
 
+/* The times that a timeline lets in end here. */
+static const int64_t LARGEST = (int64_t)1 << 61;
+
 TEST(account, holds_at_the_ends_of_time)
 {
 	HAND(h);
 	struct account a;
 
-	add(&h, 0, OP_COMPUTE, INT64_MIN + 1, 0);
-	add(&h, 1, OP_COMPUTE, INT64_MIN + 1, INT64_MAX);
-	add(&h, 2, OP_HTOD, INT64_MAX - 1, INT64_MAX);
-	finish(&h, 3);
+	add(&h, 0, OP_COMPUTE, -LARGEST, LARGEST);
+	add(&h, 1, OP_COMPUTE, -LARGEST, LARGEST);
+	add(&h, 2, OP_COMPUTE, -LARGEST, 0);
+	add(&h, 3, OP_HTOD, LARGEST - 1, LARGEST);
+	finish(&h, 4);
 	a = account(&h, INT64_MIN, INT64_MAX);
 	EXPECT_EQ_INT(a.accumulated_ns[OP_COMPUTE], INT64_MAX);
+	EXPECT_EQ_INT(a.exposed_ns[OP_COMPUTE], a.wall_ns);
 	a = account(&h, -5, 5);
-	EXPECT_EQ_INT(a.accumulated_ns[OP_COMPUTE], 15);
+	EXPECT_EQ_INT(a.accumulated_ns[OP_COMPUTE], 25);
 	EXPECT_EQ_INT(a.exposed_ns[OP_COMPUTE], 10);
 	EXPECT_EQ_INT(a.idle_ns, 0);
 }
