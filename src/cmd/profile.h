@@ -26,7 +26,7 @@ struct profile_options {
 	{ 0, "cuda-graph-trace", OPTION_TEXT, "node|graph", "a row for each node of a graph, or one for each graph", AT(graph_trace) }, \
 	{ 0, "cuda-memory-usage", OPTION_SWITCH, NULL, "allocations and memory pools", AT(memory_usage) }, \
 	{ 0, "cuda-trace-all-apis", OPTION_SWITCH, NULL, "every CUDA call, not only those that shape the timeline", AT(all_apis) }, \
-	{ 0, "cuda-event-trace", OPTION_TEXT, "true|false", "records of CUDA events", AT(event_trace) }, \
+	{ 0, "cuda-event-trace", OPTION_TEXT, "true|false", "when devices passed CUDA events; that costs", AT(event_trace) }, \
 	{ 0, "cuda-um-cpu-page-faults", OPTION_SWITCH, NULL, "unified memory: faults of the CPU", AT(um_cpu_faults) }, \
 	{ 0, "cuda-um-gpu-page-faults", OPTION_SWITCH, NULL, "unified memory: faults of the GPU", AT(um_gpu_faults) }, \
 	{ 0, "cuda-flush-interval", OPTION_NUMBER, "MS", "hand out complete buffers this often; 0 when full", AT(flush) }, \

@@ -1,10 +1,9 @@
 /*
  * collect/cupti.c - CUPTI: calls by callbacks, device work by activity records.
  *
- * Callbacks are enabled for the calls that shape a timeline only: that costs
- * two to three percent of a launch-bound step where all calls cost seventeen
- * (docs/measurements). A driver call inside a runtime call is part of it and
- * has no row of its own.
+ * Callbacks are enabled for the calls that shape a timeline only: those of all
+ * calls cost several times as much (docs/measurements/recording.md). A driver
+ * call inside a runtime call is part of it and has no row of its own.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

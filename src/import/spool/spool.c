@@ -217,7 +217,7 @@ static void keep_states(struct reader *r)
 		{ SPOOL_CUDA, TABLE_graph }, { SPOOL_CUDA, TABLE_overhead }, { SPOOL_NVTX, TABLE_nvtx },
 		{ SPOOL_MEMORY, TABLE_memory }, { SPOOL_MEMORY, TABLE_mempool },
 		{ SPOOL_UNIFIED_MEMORY, TABLE_page_fault }, { SPOOL_GRAPH_WHOLE, TABLE_graph_run },
-		{ SPOOL_CUDA_EVENTS, TABLE_cuda_event }, { SPOOL_ENVIRONMENT, TABLE_counter_value },
+		{ SPOOL_CUDA, TABLE_cuda_event }, { SPOOL_ENVIRONMENT, TABLE_counter_value },
 	};
 
 	for (size_t i = 0; r->has_control && i < ARRAY_LEN(tables); i++) {
