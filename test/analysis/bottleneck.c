@@ -394,7 +394,7 @@ TEST(bottleneck, is_undecided_in_a_window_without_operations)
 {
 	JUDGED(j);
 
-	judge(&j, "kernel a launch=0..5 10..20\nosrt read 250..300\n", 100, 200);
+	judge(&j, "kernel a launch=0..5 10..20\napi cudaGetDevice 250..300\n", 100, 200);
 	expect_class(&j.v, BOTTLENECK_UNDECIDED);
 	EXPECT(strstr(j.v.reason, "no operation"));
 	EXPECT_EQ_INT(j.v.inner_ns, 0);
