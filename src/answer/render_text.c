@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 
-enum { USUAL_WIDTH = 100, LEAST_WIDTH = 40, MOST_WIDTH = 140, BAR_WIDTH = 60, LEAST_CUT = 16, GAP = 2 };
+enum { USUAL_WIDTH = 100, LEAST_WIDTH = 40, MOST_WIDTH = 140, BAR_WIDTH = 48, LEAST_CUT = 16, GAP = 2 };
 
 struct paper {
 	const struct look *look;

@@ -277,17 +277,36 @@ static const char *how_class(const struct answer *a, size_t device, enum bottlen
 	}
 }
 
+/* Time at the ends of the window, where it is a matter of its own; else NULL. */
+static const char *how_edges(const struct answer *a, const struct account *c)
+{
+	const struct speech *s = &a->speech;
+
+	if ((double)(c->leading_ns + c->trailing_ns) < a->a->limits.window_edge_share * (double)c->wall_ns)
+		return NULL;
+	return say_with(s, SAY_how_edges, say_ns(s, c->leading_ns), say_ns(s, c->wall_ns), say_ns(s, c->trailing_ns));
+}
+
+/* Sentences one after the other; NULL and "" are none. */
+static const char *follow(const struct speech *s, const char *one, const char *other)
+{
+	if (!one || !*one)
+		return other ? other : "";
+	if (!other || !*other)
+		return one;
+	return arena_print(s->arena, s->lang == LANG_ZH ? "%s%s" : "%s %s", one, other);
+}
+
 const char *say_mechanism(const struct answer *a, size_t device)
 {
 	const struct speech *s = &a->speech;
-	const struct verdict *v = &a->a->devices[device].verdict;
-	const char *one, *other;
+	const struct device_analysis *d = &a->a->devices[device];
+	const struct verdict *v = &d->verdict;
+	const char *edges = how_edges(a, &d->account);
 
 	if (v->class != BOTTLENECK_MIXED)
-		return how_class(a, device, v->class);
-	one = how_class(a, device, v->mixed[0]);
-	other = how_class(a, device, v->mixed[1]);
-	return arena_print(s->arena, s->lang == LANG_ZH ? "%s%s" : "%s %s", one, other);
+		return follow(s, edges, how_class(a, device, v->class));
+	return follow(s, edges, follow(s, how_class(a, device, v->mixed[0]), how_class(a, device, v->mixed[1])));
 }
 
 /* ---- the rest ---- */

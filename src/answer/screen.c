@@ -278,6 +278,10 @@ static const char *say_short_gain(const struct answer *a, const struct finding *
 	const struct speech *s = &a->speech;
 	const int64_t wall = interval_ns(a->a->scope.window);
 
+	if (f->gain_high_ns == NULL_i64 && f->time_ns <= 0)
+		return NULL;
+	if (f->gain_high_ns == 0)
+		return say(s, SAY_short_none);
 	if (f->gain_high_ns == NULL_i64)
 		return say_with(s, SAY_short_most, say_ns(s, f->time_ns), say_part(s, f->time_ns, wall));
 	if (is_one(s, f->gain_low_ns, f->gain_high_ns))
@@ -294,18 +298,19 @@ static void add_first(const struct answer *a, struct document *d)
 
 	for (size_t i = 0; i < a->findings->n && number < MOST_FINDINGS; i++) {
 		const struct finding *f = &a->findings->of[i];
-		const char *level = say_severity(s, f->severity);
+		const char *level = say_severity(s, f->severity), *title, *advice, *gain;
 		struct block *point;
 
 		if (!finding_counts(f) || (number && f->severity == FINDING_INFO))
 			continue;
 		if (f->state == FINDING_SUSPECTED)
 			level = say_with(s, SAY_suspected_mark, level);
+		advice = shortened(s, first_sentence(s, finding_say(f, &f->rule->advice, s->lang == LANG_ZH, s->arena)));
+		title = say_own(s, &f->rule->title);
+		gain = say_short_gain(a, f);
 		point = add_point(d, section, ++number, severity_tone(f->severity),
-		                  say_with(s, SAY_first_heading, level, say_own(s, &f->rule->title),
-		                           say_short_gain(a, f),
-		                           shortened(s, first_sentence(s, finding_say(f, &f->rule->advice,
-		                                                                      s->lang == LANG_ZH, s->arena)))));
+		                  gain ? say_with(s, SAY_first_heading, level, title, gain, advice) :
+		                         say_with(s, SAY_finding_heading, level, title, advice));
 		block_pair(d, point, say(s, SAY_label_why), say_finding(a, f));
 		block_pair(d, point, say(s, SAY_label_gain), say_gain(a, f));
 	}

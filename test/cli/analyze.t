@@ -1,0 +1,121 @@
+# The class that bounds each recording, and what stands beside it.
+$ for f in launch_bound data_bound pageable_copy cuda_graph compute_bound; do fathom analyze -f json test/data/nsys/$f.sqlite.gz | sed -n 's/^    "class": "\(.*\)",$/\1/p' | head -n 1; done
+launch-bound
+data-bound
+copy-bound
+kernel-bound
+kernel-bound
+$ for f in launch_bound data_bound pageable_copy cuda_graph compute_bound gpt_train; do fathom analyze -f json test/data/torch/$f.json.gz | sed -n 's/^    "class": "\(.*\)",$/\1/p' | head -n 1; done
+launch-bound
+data-bound
+copy-bound
+kernel-bound
+compute-bound
+launch-bound
+
+# The first screen names the device, the cause and its share, and adds up.
+$ fathom analyze test/data/nsys/pageable_copy.sqlite.gz | sed -n '3,4p'
+  GPU 0 finished only then because it copied between host and device, with nothing to compute
+  meanwhile: copy-bound, 94.8 % of a step (median of 4).
+$ fathom analyze test/data/nsys/pageable_copy.sqlite.gz | grep -A 1 '# compute'
+  # compute 503 µs (<0.1 %) + = exposed comm. 0 + - exposed copy 1.07 s (94.0 %) + . idle 67.9 ms
+  (6.0 %) = 1.14 s
+$ fathom analyze test/data/nsys/gpt_train.sqlite.gz | wc -l | awk '{ print $1 <= 34 }'
+1
+
+# Which rank is late, and why.
+$ fathom analyze test/data/ddp/balanced.rank0.json.gz test/data/ddp/balanced.rank1.json.gz | grep 'arrived last'
+  rank 1 arrived last in 33 of 33 collectives (its CPU submits later); its peers waited 76.8 ms for
+$ fathom analyze -f json test/data/ddp/nsys_balanced.sqlite.gz | grep -c '"fathom_analysis": 1'
+1
+
+# A file by its suffix; it is not replaced unless asked.
+$ fathom analyze -o report.md test/data/nsys/step.sqlite.gz; grep -c '^# Fathom performance report' report.md
+1
+$ fathom analyze -o report.md test/data/nsys/step.sqlite.gz 2>&1 | grep -c exists
+1
+$ fathom analyze -o report.html test/data/nsys/step.sqlite.gz; head -n 1 report.html; grep -c '<script' report.html
+<!DOCTYPE html>
+0
+? 1
+$ fathom analyze -f html -o report.md --force-overwrite test/data/nsys/step.sqlite.gz; head -n 1 report.md
+<!DOCTYPE html>
+
+# The language is that of the locale, or as asked; colour is for terminals.
+$ LC_ALL=zh_CN.UTF-8 fathom analyze test/data/nsys/launch_bound.sqlite.gz | grep -c '启动受限'
+...
+$ fathom analyze --lang zh test/data/nsys/step.sqlite.gz -f markdown | grep -c '^# Fathom 性能分析报告'
+1
+$ fathom analyze test/data/nsys/step.sqlite.gz | grep -c "$(printf '\033')"
+0
+? 1
+$ fathom analyze --lang de test/data/nsys/step.sqlite.gz
+fathom: analyze: --lang: de: en and zh are what there is
+? 2
+
+# Windows, steps, devices, limits.
+$ fathom analyze -f json --steps 1-2 test/data/nsys/gpt_train.sqlite.gz | grep '"kind": "given"' | wc -l
+1
+$ fathom analyze --filter-nvtx no-such-range test/data/nsys/gpt_train.sqlite.gz > /dev/null 2>&1
+? 1
+$ fathom analyze --device 3 test/data/nsys/step.sqlite.gz
+fathom: test/data/nsys/step.sqlite.gz: --device: 3: no such device with work in this trace
+? 1
+$ fathom analyze --thresholds --threshold gap.min_ns=2000 | grep '^gap.min_ns'
+gap.min_ns                  2000        NS     gaps shorter than this are summed and not listed
+$ fathom analyze --threshold gap.min=2000 test/data/nsys/step.sqlite.gz > /dev/null 2>&1
+? 2
+
+# What a change would gain; the critical path as rows that add up to the window.
+$ fathom analyze -f json --what-if copy=0 test/data/nsys/pageable_copy.sqlite.gz | grep -A 2 '"text": "copy=0"'
+        "text": "copy=0",
+        "asked": true,
+        "answered": true,
+$ fathom analyze --what-if nonsense test/data/nsys/step.sqlite.gz > /dev/null 2>&1
+? 1
+$ fathom analyze -f json --path path.csv test/data/nsys/gpt_train.sqlite.gz | sed -n 's/.*"length_ns": \([0-9]*\),/\1/p' > length; awk -F, 'NR > 1 { sum += $2 - $1 } END { printf "%.0f\n", sum }' path.csv | diff - length
+
+# The rules of nsys, in its layout; known options of nsys are taken.
+$ fathom analyze -r cuda_api_sync:rows=1 -f csv test/data/nsys/step.sqlite.gz
+Processing [test/data/nsys/step.sqlite.gz] with [rules/cuda_api_sync.py](rows=1)...
+Duration (ns),Start (ns),PID,TID,API Name
+29902,12125619,552,552,cudaDeviceSynchronize_v3020
+$ fathom analyze -q -r gpu_gaps --force-export=true test/data/nsys/step.sqlite.gz | head -n 3
+fathom: note: analyze: --force-export changes nothing here
+
+ ** GPU Gaps (gpu_gaps):
+$ fathom analyze -r all test/data/nsys/step.sqlite.gz | grep -c Processing
+7
+$ fathom analyze -r cuda_api_syn no-such-file
+fathom: analyze: cuda_api_syn: no such rule (did you mean cuda_api_sync?)
+? 2
+$ ln -s "$(command -v fathom)" nsys; ./nsys analyze test/data/nsys/step.sqlite.gz | grep -c 'rules/gpu_gaps.py'
+1
+
+# A graph of tasks, written by hand.
+$ echo '[{"name": "prepare", "duration": 2}, {"name": "compute", "duration": 6, "predecessors": ["prepare"]}, {"name": "communicate", "duration": 9, "predecessors": ["prepare"]}, {"name": "finalise", "duration": 1, "predecessors": ["compute", "communicate"]}]' > tasks.json
+$ fathom analyze --what-if communicate=2x tasks.json | head -n 8
+Tasks of tasks.json
+
+Time
+  Earliest end of all  12.0 ms
+  Accumulated          18.0 ms
+  Busy (union)         12.0 ms
+  Mean concurrency     1.5
+  Critical path        prepare -> communicate -> finalise
+$ fathom analyze -f json --what-if 'compute=2x' --what-if 'communicate=2x' --what-if 'compute=2x,communicate=2x' tasks.json | sed -n 's/.*"gain_ns": \([0-9]*\).*/\1/p'
+0
+3000000
+4500000
+$ echo '[{"name": "a", "duration": 1, "predecessors": ["b"]}, {"name": "b", "duration": 1, "predecessors": ["a"]}]' > cycle.json; fathom analyze cycle.json 2>&1 | grep -c dependency_cycle
+1
+
+# Used wrongly.
+$ fathom analyze
+fathom: analyze: no file given
+? 2
+$ fathom analyze -f pdf no-such-file
+fathom: analyze: pdf: no such format
+? 2
+$ fathom analyze no-such-file > /dev/null 2>&1
+? 1
