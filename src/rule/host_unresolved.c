@@ -62,7 +62,7 @@ static void check(const struct rule *self, const struct analysis *a, struct find
 		    (lookup_has(l, TABLE_sample) && t->sample.n) || (lookup_has(l, TABLE_osrt) && t->osrt.n) ? record_python :
 		    record_all;
 	cite_gap(f, l, longest);
-	f->evidence_total = times.of[0].n > f->evidence_total ? times.of[0].n : f->evidence_total;
+	f->evidence_total = times.n_pieces;
 }
 
 const struct rule rule_host_unresolved = {

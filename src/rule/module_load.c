@@ -54,7 +54,7 @@ static void check(const struct rule *self, const struct analysis *a, struct find
 		cite_call(f, l, places.of[0].call);
 		cite_site(f, &places.of[0].site);
 	}
-	f->evidence_total = n > f->evidence_total ? n : f->evidence_total;
+	f->evidence_total = n;
 }
 
 const struct rule rule_module_load = {

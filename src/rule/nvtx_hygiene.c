@@ -132,7 +132,7 @@ static void check(const struct rule *self, const struct analysis *a, struct find
 	finding_value(f, "n", VALUE_COUNT, (double)h.n_ranges);
 	finding_cite(f, TABLE_nvtx, h.open);
 	finding_cite(f, TABLE_nvtx, h.shortest);
-	f->evidence_total = h.n_open > f->evidence_total ? h.n_open : f->evidence_total;
+	f->evidence_total = h.n_open;
 }
 
 const struct rule rule_nvtx_hygiene = {

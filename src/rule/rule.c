@@ -116,6 +116,7 @@ struct findings rules_run(const struct analysis *a, struct arena *arena)
 		struct finding *f = &out.of[i];
 
 		f->share_of_wall = look.wall_ns > 0 ? (double)f->time_ns / (double)look.wall_ns : 0;
+		f->evidence_total = f->evidence_total > f->n_evidence ? f->evidence_total : f->n_evidence;
 		f->severity = severity_of(f->share_of_wall);
 		f->confidence = confidence_of(f, look.is_perturbed);
 	}

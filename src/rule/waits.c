@@ -145,6 +145,6 @@ void tell_waits(struct finding *f, const struct lookup *l, const struct waits *w
 	}
 	cite_call(f, l, top->call);
 	cite_site(f, &top->site);
-	f->evidence_total = f->evidence_total > w->n ? f->evidence_total : w->n;
+	f->evidence_total = w->n;
 	take_gain(f, l, "sync=0");
 }

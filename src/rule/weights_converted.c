@@ -22,23 +22,29 @@ static bool is_conversion_name(const char *name)
 
 enum { CONVERSION_NO, CONVERSION_YES, CONVERSION_UNTOLD };
 
-/* ["c10::BFloat16","float","Scalar"]: the first two types of a copy's inputs. */
+/* The next text in quotes of a list, and its length; NULL at the end. Moves *p behind it. */
+static const char *next_quoted(const char **p, size_t *n)
+{
+	const char *open = *p + strcspn(*p, "\"'"), *text = open + 1;
+
+	if (!*open)
+		return NULL;
+	*n = strcspn(text, "\"'");
+	*p = text + *n + (text[*n] != '\0');
+	return text;
+}
+
+/* The first two types of a copy's inputs: ["c10::BFloat16", "float", "Scalar"]. */
 static int types_differ(const char *types)
 {
 	const char *first, *second;
-	size_t n, n_second;
+	size_t n_first = 0, n_second = 0;
 
-	first = types ? strchr(types, '"') : NULL;
-	if (!first)
+	first = types ? next_quoted(&types, &n_first) : NULL;
+	second = first ? next_quoted(&types, &n_second) : NULL;
+	if (!second || n_first == 0 || n_second == 0)
 		return CONVERSION_UNTOLD;
-	n = strcspn(first + 1, "\"");
-	second = first[n + 1] ? strchr(first + n + 2, '"') : NULL;
-	if (!second || n == 0)
-		return CONVERSION_UNTOLD;
-	n_second = strcspn(second + 1, "\"");
-	if (n_second == 0)
-		return CONVERSION_UNTOLD;
-	return n != n_second || memcmp(first + 1, second + 1, n) != 0 ? CONVERSION_YES : CONVERSION_NO;
+	return n_first != n_second || memcmp(first, second, n_first) != 0 ? CONVERSION_YES : CONVERSION_NO;
 }
 
 struct conversions {

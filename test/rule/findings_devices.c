@@ -204,7 +204,7 @@ TEST(weights_converted, speaks_of_copies_to_another_type)
 	const struct finding *f;
 	struct told told;
 
-	tell(&told, CONVERSION_STEPS("[\"c10::BFloat16\",\"float\"]", "some_copy_kernel"));
+	tell(&told, CONVERSION_STEPS("['c10::BFloat16','float']", "some_copy_kernel"));
 	f = told_by(&told, "weights.converted");
 	EXPECT(f);
 	EXPECT_EQ_INT(told_value(f, "n"), 2);
@@ -224,7 +224,7 @@ TEST(weights_converted, is_silent_about_copies_of_one_type)
 {
 	struct told told;
 
-	tell(&told, CONVERSION_STEPS("[\"float\",\"float\"]", "bfloat16_copy_kernel_cuda"));
+	tell(&told, CONVERSION_STEPS("['float','float']", "bfloat16_copy_kernel_cuda"));
 	EXPECT(!told_by(&told, "weights.converted"));
 	told_end(&told);
 	tell(&told, CONVERSION_STEPS("[]", "direct_copy_kernel_cuda"));

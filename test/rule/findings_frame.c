@@ -250,7 +250,7 @@ static void add_random_row(struct text *t, uint64_t *state, int i)
 			   start, end);
 		break;
 	case 7:
-		text_print(t, "op aten::copy_ kind=framework thread=%u input_types=[\"a\",\"b\"] %lld..%lld\n", thread, start, end);
+		text_print(t, "op aten::copy_ kind=framework thread=%u input_types=['a','b'] %lld..%lld\n", thread, start, end);
 		break;
 	default:
 		text_print(t, "overhead x thread=%u %lld..%lld\n", thread, start, end);
