@@ -222,7 +222,9 @@ static void *draw_ratios(void *with)
 static void draw_all(const struct drawing *all, uint32_t n_draws, size_t room, struct arena *scratch)
 {
 	const int processors = os_processors();
-	const uint32_t n = (double)room * n_draws < 1e6 ? 1 : processors > MOST_THREADS ? MOST_THREADS : (uint32_t)processors;
+	const uint32_t n = (double)room * n_draws < 1e6 ? 1
+			   : processors > MOST_THREADS  ? MOST_THREADS
+							: (uint32_t)processors;
 	struct drawing part[MOST_THREADS];
 	pthread_t thread[MOST_THREADS];
 	bool is_running[MOST_THREADS] = { false };
@@ -401,7 +403,8 @@ struct ratio bootstrap_ratio(const struct samples *before, const struct samples 
 	}
 	out.is_bounded = isfinite(out.value) && out.n_draws > 0 && n_finite == out.n_draws;
 	if (out.is_bounded) {
-		/* Half of the ties: draws of medians are often equal to the median, and all of them would shift the interval. */
+		/* Half of the ties: draws of medians are often equal to the median, and all of them would shift the
+		 * interval. */
 		double below = ((double)n_below + (double)n_equal / 2) / out.n_draws;
 		const double least = 0.5 / out.n_draws;
 
@@ -409,8 +412,8 @@ struct ratio bootstrap_ratio(const struct samples *before, const struct samples 
 		out.z0 = normal_quantile(below);
 		out.acceleration = jackknife(before, after, share, x, y, &scratch);
 		sort_doubles(all.q, out.n_draws);
-		out.is_percentile = (before != &one && before->n_runs < BOOTSTRAP_FEW_RUNS) || after->n_runs < BOOTSTRAP_FEW_RUNS ||
-				    all.q[0] == all.q[out.n_draws - 1];
+		out.is_percentile = (before != &one && before->n_runs < BOOTSTRAP_FEW_RUNS) ||
+				    after->n_runs < BOOTSTRAP_FEW_RUNS || all.q[0] == all.q[out.n_draws - 1];
 		bound(&out, all.q);
 	}
 	arena_end(&scratch);
@@ -464,8 +467,8 @@ static double least_p(size_t n_before, size_t n_after)
 }
 
 static struct name_test test_name(const struct name_samples *s, size_t n_before, size_t n_after,
-				  const struct median_ranks *old_ranks, const struct median_ranks *new_ranks, uint32_t draws,
-				  double *differences)
+				  const struct median_ranks *old_ranks, const struct median_ranks *new_ranks,
+				  uint32_t draws, double *differences)
 {
 	struct name_test test = { 0 };
 	const double *x = s->before, *y = s->after;

@@ -26,9 +26,10 @@ const char *outcome_name(enum outcome outcome)
 
 const char *change_name(enum change change)
 {
-	static const char *const names[] = { [CHANGE_SAME] = "same", [CHANGE_SLOWER] = "slower", [CHANGE_FASTER] = "faster",
-					     [CHANGE_REPLACED] = "replaced", [CHANGE_ADDED] = "added",
-					     [CHANGE_REMOVED] = "removed" };
+	static const char *const names[] = {
+		[CHANGE_SAME] = "same",         [CHANGE_SLOWER] = "slower", [CHANGE_FASTER] = "faster",
+		[CHANGE_REPLACED] = "replaced", [CHANGE_ADDED] = "added",   [CHANGE_REMOVED] = "removed"
+	};
 
 	return names[change];
 }
@@ -221,8 +222,9 @@ static void bound(struct comparison *c, double share, struct arena *scratch)
 static const char *what_would_decide(const struct comparison *c, struct arena *arena)
 {
 	if (c->n_runs_needed)
-		return arena_print(arena, "the interval reaches over the gate; about %zu runs a side would narrow it to the gate",
-				   c->n_runs_needed);
+		return arena_print(
+			arena, "the interval reaches over the gate; about %zu runs a side would narrow it to the gate",
+			c->n_runs_needed);
 	return "the interval reaches over the gate; at least 5 runs a side would tell";
 }
 
@@ -236,9 +238,11 @@ static void judge(struct comparison *c, const struct compare_args *args, struct 
 		return;
 	}
 	if (n < 2 || m < 2) {
-		decide(c, OUTCOME_INCONCLUSIVE, args->steps_are_runs ? "single step: there is nothing to draw from" :
-		       "single run: steps of one run are not independent, so nothing tells how runs differ; 5 runs a side "
-		       "would, or --runs-are-steps if each step is a run");
+		decide(c, OUTCOME_INCONCLUSIVE,
+		       args->steps_are_runs ? "single step: there is nothing to draw from"
+					    : "single run: steps of one run are not independent, so nothing tells how "
+					      "runs differ; 5 runs a side "
+					      "would, or --runs-are-steps if each step is a run");
 		return;
 	}
 	if (!c->has_interval) {
@@ -255,7 +259,8 @@ static void judge(struct comparison *c, const struct compare_args *args, struct 
 static void judge_all(struct comparison *c, const struct compare_args *args, struct arena *arena)
 {
 	const enum sameness sameness = sameness_of(c);
-	const char *unit_a = c->before.n_runs ? c->before.runs[0].unit : "", *unit_b = c->after.n_runs ? c->after.runs[0].unit : "";
+	const char *unit_a = c->before.n_runs ? c->before.runs[0].unit : "",
+		   *unit_b = c->after.n_runs ? c->after.runs[0].unit : "";
 
 	c->is_same_recording = sameness == SAME_SIDES;
 	if (c->is_same_recording) {
@@ -266,8 +271,8 @@ static void judge_all(struct comparison *c, const struct compare_args *args, str
 	} else if (c->n_blocking) {
 		const char *fields = blocking_fields(c, arena);
 
-		decide(c, OUTCOME_NOT_COMPARABLE, arena_print(arena, "conditions differ: %s (--changed %s if that was meant)", fields,
-							      fields));
+		decide(c, OUTCOME_NOT_COMPARABLE,
+		       arena_print(arena, "conditions differ: %s (--changed %s if that was meant)", fields, fields));
 	} else if (sameness == SAME_TWICE) {
 		decide(c, OUTCOME_INCONCLUSIVE, "a recording is given twice on one side, and counts as one run");
 	} else if (sameness == SAME_SOME) {

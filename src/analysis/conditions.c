@@ -57,7 +57,10 @@ static void add(struct set *set, const char *word, struct arena *arena)
 	set->word[set->n++] = word;
 }
 
-static int by_text(const void *pa, const void *pb) { return strcmp(*(const char *const *)pa, *(const char *const *)pb); }
+static int by_text(const void *pa, const void *pb)
+{
+	return strcmp(*(const char *const *)pa, *(const char *const *)pb);
+}
 
 /* All words in order, each once; NULL for none. */
 static const char *join(struct set *set, const char *between, struct arena *arena)
@@ -104,7 +107,8 @@ static const struct told told[] = {
 	{ "META_DATA_CAPTURE", ":COLLECT_GPU_MEMORY_USAGE", true, CONDITION_OPTIONS, "memory " },
 	{ "META_DATA_CAPTURE", ":CUDA_SKIP_SOME_API_CALLS", true, CONDITION_OPTIONS, "skip some calls " },
 	{ "META_DATA_CAPTURE", "LINUX_PERF_OPTIONS:SAMPLING_PERIOD", false, CONDITION_OPTIONS, "sampling period " },
-	{ "META_DATA_CAPTURE", "LINUX_PERF_OPTIONS:COLLECT_CPU_CTXSW_TRACE", false, CONDITION_OPTIONS, "context switches " },
+	{ "META_DATA_CAPTURE", "LINUX_PERF_OPTIONS:COLLECT_CPU_CTXSW_TRACE", false, CONDITION_OPTIONS,
+	  "context switches " },
 	{ "META_DATA_CAPTURE", "OS_RUNTIME_OPTIONS:COLLECT_BACKTRACES", false, CONDITION_OPTIONS, "OS backtraces " },
 	{ "profile", "graph trace", false, CONDITION_OPTIONS, "graphs by " },
 };
@@ -148,8 +152,8 @@ static void take_fact(struct gathering *g, const char *scope, const char *name, 
 		const struct told *t = &told[i];
 
 		if (strcmp(scope, t->scope) == 0 && (t->is_end ? ends_with(name, t->name) : strcmp(name, t->name) == 0))
-			add(&g->of[t->condition], t->label && *value ? arena_print(g->arena, "%s%s", t->label, value) : value,
-			    g->arena);
+			add(&g->of[t->condition],
+			    t->label && *value ? arena_print(g->arena, "%s%s", t->label, value) : value, g->arena);
 	}
 	if (strcmp(scope, "profile") == 0) {
 		if (strcmp(name, "command") == 0)
@@ -315,7 +319,8 @@ struct conditions conditions_join(const struct conditions *const *runs, size_t n
 			const char *value = runs[r]->value[c], *first = runs[0]->value[c];
 
 			n_known += value != NULL;
-			out.is_mixed[c] |= runs[r]->is_mixed[c] || (value && first ? strcmp(value, first) != 0 : value != first);
+			out.is_mixed[c] |=
+				runs[r]->is_mixed[c] || (value && first ? strcmp(value, first) != 0 : value != first);
 			add(&set, value, arena);
 		}
 		if (n_known && n_known < n)
@@ -336,7 +341,9 @@ void conditions_match(const struct conditions *before, const struct conditions *
 		if (!a && !b)
 			out[c].match = MATCH_UNKNOWN;
 		else if (!a || !b || is_mixed || strcmp(a, b) != 0)
-			out[c].match = changed[c] ? MATCH_CHANGED : condition_defs[c].blocks ? MATCH_BLOCKS : MATCH_WARNS;
+			out[c].match = changed[c]                 ? MATCH_CHANGED
+				       : condition_defs[c].blocks ? MATCH_BLOCKS
+								  : MATCH_WARNS;
 	}
 	/* Rows that are missing on one side or on both make times of events uncertain alike. */
 	if (out[CONDITION_LOSS].match == MATCH_SAME && strcmp(out[CONDITION_LOSS].before, "at most 0.1 %") != 0)

@@ -119,13 +119,15 @@ static const char *place_key(const struct matching *m, const struct side_thing *
 
 	switch (which) {
 	case 0:
-		return *k->place && *k->shape ? arena_print(m->scratch, "%s|%s|%s|%s|%s", count, k->place, k->shape, k->before,
-							    k->after) : "";
+		return *k->place && *k->shape ? arena_print(m->scratch, "%s|%s|%s|%s|%s", count, k->place, k->shape,
+							    k->before, k->after)
+					      : "";
 	case 1:
 		return *k->place && *k->shape ? arena_print(m->scratch, "%s|%s|%s", count, k->place, k->shape) : "";
 	case 2:
-		return *k->place && k->grid ? arena_print(m->scratch, "%s|%s|%llx", count, k->place, (unsigned long long)k->grid) :
-					      "";
+		return *k->place && k->grid
+			       ? arena_print(m->scratch, "%s|%s|%llx", count, k->place, (unsigned long long)k->grid)
+			       : "";
 	default:
 		return *k->before && *k->after ? arena_print(m->scratch, "%s|%s|%s", count, k->before, k->after) : "";
 	}
@@ -217,15 +219,16 @@ static void make_rows(struct matching *m)
 	}
 	out->n_differences = n;
 
-	const struct name_test *tests = bootstrap_names(samples, n, m->side[0].n_samples, m->side[1].n_samples, out->seed,
-							BOOTSTRAP_DRAWS, m->scratch);
+	const struct name_test *tests = bootstrap_names(samples, n, m->side[0].n_samples, m->side[1].n_samples,
+							out->seed, BOOTSTRAP_DRAWS, m->scratch);
 
 	for (size_t i = 0; i < n; i++) {
 		struct difference *d = &out->differences[i];
 
 		d->test = tests[i];
 		/* Inside one run a difference may be sure, and still be one of runs. */
-		d->is_sure = out->before.samples.n_runs > 1 && out->after.samples.n_runs > 1 && tests[i].adjusted <= sure_p;
+		d->is_sure =
+			out->before.samples.n_runs > 1 && out->after.samples.n_runs > 1 && tests[i].adjusted <= sure_p;
 		d->change = change_of(d, d->before && d->after && strcmp(d->before->name, d->after->name) != 0);
 		out->n_tested += !isnan(tests[i].p);
 		out->n_sure += d->is_sure;
@@ -347,7 +350,8 @@ static void name_devices(const struct side *side, struct names *devices)
 {
 	for (size_t r = 0; r < side->n_runs; r++)
 		for (size_t d = 0; d < side->runs[r].n_devices; d++) {
-			const struct device_key key = { side->runs[r].devices[d].rank, side->runs[r].devices[d].number };
+			const struct device_key key = { side->runs[r].devices[d].rank,
+							side->runs[r].devices[d].number };
 
 			names_number(devices, &key, sizeof(key));
 		}
@@ -378,7 +382,8 @@ void compare_accounts(struct comparison *c, struct arena *arena)
 			total.before_ns += a;
 			total.after_ns += b;
 			if (a || b || i < CLASS_EDGE)
-				c->account[c->n_account++] = (struct account_row){ key.rank, key.number, class_name(i), a, b };
+				c->account[c->n_account++] =
+					(struct account_row){ key.rank, key.number, class_name(i), a, b };
 		}
 		c->account[c->n_account++] = total;
 	}

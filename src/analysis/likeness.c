@@ -227,12 +227,12 @@ void compare_conditions(struct comparison *c, const struct compare_args *args, s
 	conditions_match(&c->before.conditions, &c->after.conditions, changed, c->conditions);
 	check_numerics(c, args);
 	match_program(c, changed, arena);
-	match_mix(c, CONDITION_SHAPES, offsetof(struct run, shapes), "shapes of the inputs of ops", least_shapes, least_shapes,
-		  changed, arena);
+	match_mix(c, CONDITION_SHAPES, offsetof(struct run, shapes), "shapes of the inputs of ops", least_shapes,
+		  least_shapes, changed, arena);
 	match_mix(c, CONDITION_SHAPES, offsetof(struct run, grids), "grids of the kernels of both sides", least_grids,
 		  most_grids, changed, arena);
-	match_mix(c, CONDITION_DTYPE, offsetof(struct run, types), "types of the inputs of ops", least_shapes, least_shapes,
-		  changed, arena);
+	match_mix(c, CONDITION_DTYPE, offsetof(struct run, types), "types of the inputs of ops", least_shapes,
+		  least_shapes, changed, arena);
 	for (size_t i = 0; i < N_CONDITIONS; i++) {
 		c->n_blocking += c->conditions[i].match == MATCH_BLOCKS;
 		c->n_warning += c->conditions[i].match == MATCH_WARNS;

@@ -76,8 +76,8 @@ static uint32_t number_of(const struct run *run, int32_t rank)
 	return n;
 }
 
-static bool measure_devices(struct run *out, const struct timeline *tl, const struct measured_steps *steps, bool has_ranks,
-			    const struct thresholds *limits, struct arena *arena, struct err *err)
+static bool measure_devices(struct run *out, const struct timeline *tl, const struct measured_steps *steps,
+			    bool has_ranks, const struct thresholds *limits, struct arena *arena, struct err *err)
 {
 	struct arena scratch = { 0 };
 	const struct states *states = states_of(tl, &scratch);
@@ -97,7 +97,8 @@ static bool measure_devices(struct run *out, const struct timeline *tl, const st
 		if (steps->is_whole)
 			add_window(sums, tl, d, states, &idle, limits, steps->window);
 		for (size_t i = 0; i < steps->n; i++)
-			if (steps->by_completion[i].process == process && steps->by_completion[i].iteration != NO_ITERATION)
+			if (steps->by_completion[i].process == process &&
+			    steps->by_completion[i].iteration != NO_ITERATION)
 				add_window(sums, tl, d, states, &idle, limits, steps->by_completion[i].span);
 		if (sums->n == 0)
 			continue;
@@ -125,7 +126,8 @@ static uint64_t fingerprint_of(const struct timeline *tl)
 	uint64_t words[5] = { tl->n_ops, tl->n_calls, 0, 0, 0 }, hash = hash_bytes(words, sizeof(words));
 
 	for (size_t i = 0; i < t->kernel_shape.n; i++)
-		names[i] = hash_bytes(trace_text(t, t->kernel_shape.name[i]), trace_text_length(t, t->kernel_shape.name[i]));
+		names[i] = hash_bytes(trace_text(t, t->kernel_shape.name[i]),
+				      trace_text_length(t, t->kernel_shape.name[i]));
 	for (size_t i = 0; i < tl->n_ops; i++) {
 		const struct op *op = &tl->ops[i];
 		const ref shape = op->table == OF_KERNEL ? t->kernel.shape[op->row] : NULL_ref;
@@ -170,13 +172,16 @@ bool run_measure(struct run *out, struct trace *trace, const struct measure_args
 		 struct arena *arena, struct err *err)
 {
 	static const struct need needs[] = { NEED(process), NEED(stream), NEED(thread) };
-	const struct scope_args wanted = { .step = args->step, .steps = args->steps, .with_warm_up = args->with_warm_up };
+	const struct scope_args wanted = { .step = args->step,
+					   .steps = args->steps,
+					   .with_warm_up = args->with_warm_up };
 	struct arena scratch = { 0 };
 	struct timeline tl;
 	struct scope scope;
 	bool done;
 
-	*out = (struct run){ .name = arena_copy(arena, trace->path ? trace->path : "", strlen(trace->path ? trace->path : "")),
+	*out = (struct run){ .name = arena_copy(arena, trace->path ? trace->path : "",
+						strlen(trace->path ? trace->path : "")),
 			     .unit = "ns" };
 	done = trace_need(trace, needs, ARRAY_LEN(needs), err) && timeline_build(&tl, trace, &scratch, err) &&
 	       scope_find(&scope, &tl, &wanted, &scratch, err) &&
@@ -184,7 +189,8 @@ bool run_measure(struct run *out, struct trace *trace, const struct measure_args
 	if (done) {
 		const struct measured_steps steps = measure_steps(out, &scope, &scratch);
 
-		out->steps = memcpy(arena_array(arena, double, out->n_steps), out->steps, out->n_steps * sizeof(*out->steps));
+		out->steps = memcpy(arena_array(arena, double, out->n_steps), out->steps,
+				    out->n_steps * sizeof(*out->steps));
 		done = measure_devices(out, &tl, &steps, has_ranks(trace), limits, arena, err) &&
 		       measure_things(out, trace, &tl, &steps, has_ranks(trace), arena, err);
 		if (done)

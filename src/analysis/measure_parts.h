@@ -25,7 +25,8 @@ struct measured_steps {
 struct measured_steps measure_steps(struct run *out, const struct scope *scope, struct arena *arena);
 
 /* Iteration of a time of a process, by steps of one of the two orders; NO_ITERATION for none. */
-uint32_t iteration_at(const struct measured_steps *steps, const struct measured_step *order, ref process, int64_t at_ns);
+uint32_t iteration_at(const struct measured_steps *steps, const struct measured_step *order, ref process,
+		      int64_t at_ns);
 
 /* Kernels, ops, ranges, categories and mixes of what lies in iterations that count. */
 bool measure_things(struct run *out, struct trace *trace, const struct timeline *tl, const struct measured_steps *steps,

@@ -134,7 +134,8 @@ static int by_process_and_start(const void *pa, const void *pb)
 	return a->span.end_ns < b->span.end_ns ? -1 : a->span.end_ns > b->span.end_ns;
 }
 
-static void index_steps(struct measured_steps *out, const struct scope *scope, const struct candidate *c, struct arena *arena)
+static void index_steps(struct measured_steps *out, const struct scope *scope, const struct candidate *c,
+			struct arena *arena)
 {
 	out->n = scope->n_steps;
 	out->by_completion = arena_array(arena, struct measured_step, out->n);

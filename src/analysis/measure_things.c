@@ -146,11 +146,11 @@ static void measure_ops(struct measuring *m)
 			continue;
 		m->thing_of_op[i] = thing_number(m, THING_KERNEL, id_of_op(m, op), rank);
 		add_instance(m, (struct instance){ m->thing_of_op[i], iteration, ns, (uint32_t)i, true });
-		add_instance(m, (struct instance){ thing_number(m, THING_CATEGORY, ID_OP_CLASS + op->class, rank), iteration, ns,
-						   NULL_ref, true });
+		add_instance(m, (struct instance){ thing_number(m, THING_CATEGORY, ID_OP_CLASS + op->class, rank),
+						   iteration, ns, NULL_ref, true });
 		if (by != NULL_ref && t->op.name[by] != NULL_str)
-			add_instance(m, (struct instance){ thing_number(m, THING_OP, t->op.name[by], rank), iteration, ns,
-							   NULL_ref, false });
+			add_instance(m, (struct instance){ thing_number(m, THING_OP, t->op.name[by], rank), iteration,
+							   ns, NULL_ref, false });
 		if (op->table == OF_KERNEL && t->kernel.shape[op->row] != NULL_ref)
 			add_mix(m, MIX_GRIDS, id_of_op(m, op), t->kernel.shape[op->row]);
 	}
@@ -166,10 +166,12 @@ static void measure_calls(struct measuring *m)
 		const uint32_t iteration = iteration_at(m->steps, m->steps->by_host, process, call->start_ns);
 
 		if (iteration != NO_ITERATION)
-			add_instance(m, (struct instance){ thing_number(m, THING_CATEGORY, ID_CALL_CLASS + call->class,
-									rank_of(m, process)),
-							   iteration, interval_ns((struct interval){ call->start_ns, call->end_ns }),
-							   NULL_ref, true });
+			add_instance(m,
+				     (struct instance){ thing_number(m, THING_CATEGORY, ID_CALL_CLASS + call->class,
+								     rank_of(m, process)),
+							iteration,
+							interval_ns((struct interval){ call->start_ns, call->end_ns }),
+							NULL_ref, true });
 	}
 }
 
@@ -202,8 +204,9 @@ static void measure_range(struct measuring *m, str_id name, ref track, int64_t s
 
 	if (iteration == NO_ITERATION || name == NULL_str || end_ns == NULL_i64)
 		return;
-	add_instance(m, (struct instance){ thing_number(m, THING_RANGE, masked_number(m, name), rank_of(m, process)), iteration,
-					   interval_ns((struct interval){ start_ns, end_ns }), NULL_ref, true });
+	add_instance(m, (struct instance){ thing_number(m, THING_RANGE, masked_number(m, name), rank_of(m, process)),
+					   iteration, interval_ns((struct interval){ start_ns, end_ns }), NULL_ref,
+					   true });
 }
 
 static void measure_ranges(struct measuring *m)
@@ -224,8 +227,8 @@ static void measure_ranges(struct measuring *m)
 		iteration = iteration_at(m->steps, m->steps->by_host, process, t->op.start_ns[i]);
 		if (iteration == NO_ITERATION || t->op.name[i] == NULL_str)
 			continue;
-		add_instance(m, (struct instance){ thing_number(m, THING_OP, t->op.name[i], rank_of(m, process)), iteration, 0,
-						   NULL_ref, true });
+		add_instance(m, (struct instance){ thing_number(m, THING_OP, t->op.name[i], rank_of(m, process)),
+						   iteration, 0, NULL_ref, true });
 		if (t->op.input_dims[i] != NULL_str)
 			add_mix(m, MIX_SHAPES, t->op.name[i], t->op.input_dims[i]);
 		if (t->op.input_types[i] != NULL_str)
@@ -317,7 +320,8 @@ static void name_things(struct measuring *m)
 		thing->rank = key.rank;
 		thing->place = thing->shape = thing->before = thing->after = "";
 		if (key.id >= ID_CALL_CLASS)
-			thing->name = arena_print(m->arena, "api: %s", call_class_name((enum call_class)(key.id - ID_CALL_CLASS)));
+			thing->name = arena_print(m->arena, "api: %s",
+						  call_class_name((enum call_class)(key.id - ID_CALL_CLASS)));
 		else if (key.id >= ID_OP_CLASS)
 			thing->name = arena_print(m->arena, "%s%s", key.kind == THING_KERNEL ? "kind of " : "device: ",
 						  op_class_name((enum op_class)(key.id - ID_OP_CLASS)));
@@ -339,15 +343,17 @@ static const char *path_of(struct measuring *m, const struct ranges *ranges, ref
 		const str_id name = m->trace->nvtx.name[ranges->at[r].row];
 
 		if (name != NULL_str)
-			path = arena_print(m->scratch, "%s%s%s", m->masked.keys[masked_number(m, name)].p, *path ? "/" : "", path);
+			path = arena_print(m->scratch, "%s%s%s", m->masked.keys[masked_number(m, name)].p,
+					   *path ? "/" : "", path);
 	}
 	return path;
 }
 
 static uint64_t grid_of(const struct trace *t, ref shape)
 {
-	const int32_t sizes[] = { t->kernel_shape.grid_x[shape], t->kernel_shape.grid_y[shape], t->kernel_shape.grid_z[shape],
-				  t->kernel_shape.block_x[shape], t->kernel_shape.block_y[shape], t->kernel_shape.block_z[shape] };
+	const int32_t sizes[] = { t->kernel_shape.grid_x[shape],  t->kernel_shape.grid_y[shape],
+				  t->kernel_shape.grid_z[shape],  t->kernel_shape.block_x[shape],
+				  t->kernel_shape.block_y[shape], t->kernel_shape.block_z[shape] };
 
 	return hash_bytes(sizes, sizeof(sizes));
 }
@@ -387,7 +393,8 @@ static void place_things(struct measuring *m)
 		first[i] = (struct first){ NULL_ref, NULL_ref, NULL_ref };
 	for (size_t i = 0; i < m->tl->n_ops; i++) {
 		const struct op *op = &m->tl->ops[i];
-		const uint32_t number = m->thing_of_op[i], before = op->before == NULL_ref ? NULL_ref : m->thing_of_op[op->before];
+		const uint32_t number = m->thing_of_op[i],
+			       before = op->before == NULL_ref ? NULL_ref : m->thing_of_op[op->before];
 
 		if (number == NULL_ref)
 			continue;
@@ -421,7 +428,8 @@ static void keep_mix(struct measuring *m, int which, struct mix *out)
 
 		memcpy(&key, m->mixes[which].keys[i].p, sizeof(key));
 		out->at[i].name = key.name >= ID_OP_CLASS ? key.name : hash_text(trace_text(m->trace, key.name));
-		out->at[i].value = which == MIX_GRIDS ? grid_of(m->trace, key.value) : hash_text(trace_text(m->trace, key.value));
+		out->at[i].value =
+			which == MIX_GRIDS ? grid_of(m->trace, key.value) : hash_text(trace_text(m->trace, key.value));
 		out->at[i].n = m->mix_n[which][i];
 	}
 	mix_seal(out);
@@ -432,19 +440,30 @@ bool measure_things(struct run *out, struct trace *trace, const struct timeline 
 {
 	static const struct need needs[] = {
 		{ TABLE_kernel, BIT(kernel, shape) | BIT(kernel, op) | BIT(kernel, track) },
-		{ TABLE_memcpy, BIT(memcpy, op) }, { TABLE_memset, BIT(memset, op) },
-		{ TABLE_kernel_shape, BIT(kernel_shape, name) | BIT(kernel_shape, short_name) | BIT(kernel_shape, grid_x) |
-				      BIT(kernel_shape, grid_y) | BIT(kernel_shape, grid_z) | BIT(kernel_shape, block_x) |
-				      BIT(kernel_shape, block_y) | BIT(kernel_shape, block_z) },
+		{ TABLE_memcpy, BIT(memcpy, op) },
+		{ TABLE_memset, BIT(memset, op) },
+		{ TABLE_kernel_shape, BIT(kernel_shape, name) | BIT(kernel_shape, short_name) |
+					      BIT(kernel_shape, grid_x) | BIT(kernel_shape, grid_y) |
+					      BIT(kernel_shape, grid_z) | BIT(kernel_shape, block_x) |
+					      BIT(kernel_shape, block_y) | BIT(kernel_shape, block_z) },
 		{ TABLE_op, BIT(op, start_ns) | BIT(op, end_ns) | BIT(op, track) | BIT(op, name) | BIT(op, kind) |
-			    BIT(op, input_dims) | BIT(op, input_types) },
+				    BIT(op, input_dims) | BIT(op, input_types) },
 		{ TABLE_nvtx, NEED_RANGES | BIT(nvtx, name) },
 		{ TABLE_api, BIT(api, start_ns) | BIT(api, end_ns) | BIT(api, track) },
-		NEED(stream), NEED(process), NEED(thread),
+		NEED(stream),
+		NEED(process),
+		NEED(thread),
 	};
 	struct arena scratch = { 0 };
-	struct measuring m = { .out = out, .trace = trace, .tl = tl, .steps = steps, .has_ranks = has_ranks, .arena = arena,
-			       .scratch = &scratch, .names = { .arena = &scratch }, .masked = { .arena = &scratch } };
+	struct measuring m = { .out = out,
+			       .trace = trace,
+			       .tl = tl,
+			       .steps = steps,
+			       .has_ranks = has_ranks,
+			       .arena = arena,
+			       .scratch = &scratch,
+			       .names = { .arena = &scratch },
+			       .masked = { .arena = &scratch } };
 
 	if (!trace_need(trace, needs, ARRAY_LEN(needs), err))
 		return false;

@@ -84,7 +84,8 @@ static double beta_share(double x, double a, double b)
 
 	const double front = exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log1p(-x));
 
-	return x < (a + 1) / (a + b + 2) ? front * beta_fraction(x, a, b) / a : 1 - front * beta_fraction(1 - x, b, a) / b;
+	return x < (a + 1) / (a + b + 2) ? front * beta_fraction(x, a, b) / a
+					 : 1 - front * beta_fraction(1 - x, b, a) / b;
 }
 
 double student_share(double t, double df)

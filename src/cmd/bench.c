@@ -59,7 +59,8 @@ static bool compile(struct benching *with)
 		return fail(with->call->err, "bench: --metric: byte %zu: %s", (size_t)at, (const char *)why);
 	}
 	pcre2_pattern_info(with->pattern, PCRE2_INFO_CAPTURECOUNT, &n_groups);
-	return n_groups > 0 || fail(with->call->err, "bench: --metric: %s has no group (...) around the number", pattern);
+	return n_groups > 0 ||
+	       fail(with->call->err, "bench: --metric: %s has no group (...) around the number", pattern);
 }
 
 /* The number in the first group of the last match; NAN without one. */
@@ -124,14 +125,14 @@ static void judge(struct benching *with, struct bench_run *r, struct arena *aren
 	const char side = (char)('A' + r->side);
 
 	if (r->trial.status >= 128)
-		ui_note(ui, "bench: run %zu (%c): ended by signal %d, not counted%s", with->n_done, side, r->trial.status - 128,
-			last_line(&r->trial, arena));
+		ui_note(ui, "bench: run %zu (%c): ended by signal %d, not counted%s", with->n_done, side,
+			r->trial.status - 128, last_line(&r->trial, arena));
 	else if (r->trial.status != 0)
-		ui_note(ui, "bench: run %zu (%c): ended with status %d, not counted%s", with->n_done, side, r->trial.status,
-			last_line(&r->trial, arena));
+		ui_note(ui, "bench: run %zu (%c): ended with status %d, not counted%s", with->n_done, side,
+			r->trial.status, last_line(&r->trial, arena));
 	else if (with->pattern && isnan(r->metric))
-		ui_note(ui, "bench: run %zu (%c): --metric matches no number in its output, not counted%s", with->n_done, side,
-			last_line(&r->trial, arena));
+		ui_note(ui, "bench: run %zu (%c): --metric matches no number in its output, not counted%s",
+			with->n_done, side, last_line(&r->trial, arena));
 	else
 		return;
 	r->is_failed = true;
@@ -179,7 +180,8 @@ static bool run_once(struct benching *with, int side, bool is_warm_up)
 
 static bool goes_on(const struct benching *with)
 {
-	return !with->is_interrupted && with->failures_in_a_row[0] < MOST_FAILURES && with->failures_in_a_row[1] < MOST_FAILURES;
+	return !with->is_interrupted && with->failures_in_a_row[0] < MOST_FAILURES &&
+	       with->failures_in_a_row[1] < MOST_FAILURES;
 }
 
 static bool run_all(struct benching *with, size_t n)
@@ -229,7 +231,8 @@ static bool read_gate(const struct bench_options *o, double *gate, struct err *e
 		*gate /= 100;
 	else if (*end)
 		return fail(err, "bench: --gate: %s: expected a share such as 3%%", o->gate);
-	return (*gate > 0 && *gate < 1) || fail(err, "bench: --gate: %s: expected more than 0 %% and less than 100 %%", o->gate);
+	return (*gate > 0 && *gate < 1) ||
+	       fail(err, "bench: --gate: %s: expected more than 0 %% and less than 100 %%", o->gate);
 }
 
 static bool write_file(const struct benching *with, const struct comparison *c)
@@ -318,8 +321,8 @@ static enum status check(const struct call *call, double *gate)
 		return wrong(call, "bench: --runs: expected 1 to %d", MOST_RUNS);
 	if (o->warm_up.given && o->warm_up.value > MOST_RUNS)
 		return wrong(call, "bench: --warmup: expected 0 to %d", MOST_RUNS);
-	if (o->format && strcmp(o->format, "text") != 0 && strcmp(o->format, "json") != 0 && strcmp(o->format, "csv") != 0 &&
-	    strcmp(o->format, "markdown") != 0)
+	if (o->format && strcmp(o->format, "text") != 0 && strcmp(o->format, "json") != 0 &&
+	    strcmp(o->format, "csv") != 0 && strcmp(o->format, "markdown") != 0)
 		return wrong(call, "bench: --format: %s: expected text, json, csv or markdown", o->format);
 	if (o->higher_is_better && !o->metric)
 		return wrong(call, "bench: --higher-is-better: of a --metric only");
@@ -351,7 +354,8 @@ static enum status run(struct call *call)
 			return STATUS_FAILED;
 		}
 	}
-	status = run_all(&with, o->runs.given ? (size_t)o->runs.value : DEFAULT_RUNS) ? answer(&with, gate) : STATUS_FAILED;
+	status = run_all(&with, o->runs.given ? (size_t)o->runs.value : DEFAULT_RUNS) ? answer(&with, gate)
+										      : STATUS_FAILED;
 	if (o->perturbation)
 		session_remove(&session);
 	pcre2_code_free(with.pattern);
@@ -363,18 +367,20 @@ static enum status run(struct call *call)
 
 static const struct option options[] = {
 	{ 'n', "runs", OPTION_NUMBER, "N", "runs of each side that count; 10 when not said", AT(runs) },
-	{ 'w', "warmup", OPTION_NUMBER, "N", "runs of each side before them, not counted; 1 when not said", AT(warm_up) },
+	{ 'w', "warmup", OPTION_NUMBER, "N", "runs of each side before them, not counted; 1 when not said",
+	  AT(warm_up) },
 	{ 0, "vs", OPTION_TEXT, "COMMAND", "a second side, for sh; the two take turns: A B B A", AT(vs) },
-	{ 'm', "metric", OPTION_TEXT, "REGEX", "compare a number that the program prints, the group of the last match; not wall time",
-	  AT(metric) },
+	{ 'm', "metric", OPTION_TEXT, "REGEX",
+	  "compare a number that the program prints, the group of the last match; not wall time", AT(metric) },
 	{ 0, "higher-is-better", OPTION_SWITCH, NULL, "of a metric such as tokens per second", AT(higher_is_better) },
-	{ 0, "perturbation", OPTION_SWITCH, NULL, "a second side under the collector of fathom profile: what recording costs",
-	  AT(perturbation) },
+	{ 0, "perturbation", OPTION_SWITCH, NULL,
+	  "a second side under the collector of fathom profile: what recording costs", AT(perturbation) },
 	{ 0, "gate", OPTION_TEXT, "SHARE", "least change that counts; 2% when not said", AT(gate) },
 	{ 0, "format", OPTION_TEXT, "NAME", "text, json, csv or markdown", AT(format) },
 	{ 'o', "output", OPTION_TEXT, "FILE", "keep the runs as JSON, for fathom diff", AT(output) },
 	{ 'f', "force-overwrite", OPTION_SWITCH, NULL, "replace that file if it exists", AT(replace) },
-	{ 0, "show-output", OPTION_SWITCH, NULL, "print what the program printed, on stderr, after each run", AT(show_output) },
+	{ 0, "show-output", OPTION_SWITCH, NULL, "print what the program printed, on stderr, after each run",
+	  AT(show_output) },
 };
 
 static const struct example examples[] = {
@@ -389,13 +395,13 @@ const struct command command_bench = {
 	.name = "bench",
 	.usage = "[options] [--] PROGRAM [ARGUMENT...]",
 	.summary = "runs without any profiler, and how sure their times are",
-	.about = "Runs a program several times and prints wall time, CPU time, resident memory and, if asked for, a number of "
-		 "its own, each with a 95 % interval of the median. With --vs two commands take turns and are judged as "
-		 "fathom diff does. What the program prints is hidden.\n\n"
-		 "With each run the conditions are kept that move times: host, processor and governor; GPU, driver, clocks, power "
-		 "limit, throttling and other processes, where NVML is there.\n\n"
-		 "Exit status: 0 done, improved or unchanged; 1 a run failed; 2 used wrongly; 3 regressed; 4 inconclusive; 5 not "
-		 "comparable.",
+	.about = "Runs a program several times and prints wall time, CPU time, resident memory and, if asked "
+		 "for, a number of its own, each with a 95 % interval of the median. With --vs two commands take "
+		 "turns and are judged as fathom diff does. What the program prints is hidden.\n\n"
+		 "With each run the conditions are kept that move times: host, processor and governor; GPU, "
+		 "driver, clocks, power limit, throttling and other processes, where NVML is there.\n\n"
+		 "Exit status: 0 done, improved or unchanged; 1 a run failed; 2 used wrongly; 3 regressed; 4 "
+		 "inconclusive; 5 not comparable.",
 	.examples = examples,
 	.n_examples = ARRAY_LEN(examples),
 	.options = options,

@@ -81,7 +81,8 @@ static void add_summary(struct text *out, const struct bench *b)
 				mean += values[i] / (double)n;
 				at[i + 1] = i + 1;
 			}
-			median = bootstrap_quantile(&(struct samples){ values, at, n }, 0.5, BOOTSTRAP_SEED, BOOTSTRAP_DRAWS);
+			median = bootstrap_quantile(&(struct samples){ values, at, n }, 0.5, BOOTSTRAP_SEED,
+						    BOOTSTRAP_DRAWS);
 			sort_doubles(values, n);
 			text_print(out, "%s\n  {\"side\": \"%c\", \"measure\": \"%s\", \"unit\": \"%s\", \"runs\": %zu",
 				   is_first ? "" : ",", 'A' + side, measure_defs[m].name, measure_defs[m].unit, n);
@@ -236,10 +237,18 @@ static bool read_run(struct bench_run *r, const struct json_tree *from)
 	r->metric = number_at(from, "metric");
 	r->throttled_ns = integer_at(from, "throttled_ns");
 	r->state = (struct trial_state){
-		.host = text_at(from, "host"), .system = text_at(from, "system"), .processor = text_at(from, "processor"),
-		.governor = text_at(from, "governor"), .device = text_at(from, "device"), .driver = text_at(from, "driver"),
-		.clocks = text_at(from, "clocks"), .others = text_at(from, "others"), .throttle = text_at(from, "throttle"),
-		.load = number_at(from, "load"), .temperature_c = (int)integer_at(from, "temperature_c"), .throttled_ns = -1,
+		.host = text_at(from, "host"),
+		.system = text_at(from, "system"),
+		.processor = text_at(from, "processor"),
+		.governor = text_at(from, "governor"),
+		.device = text_at(from, "device"),
+		.driver = text_at(from, "driver"),
+		.clocks = text_at(from, "clocks"),
+		.others = text_at(from, "others"),
+		.throttle = text_at(from, "throttle"),
+		.load = number_at(from, "load"),
+		.temperature_c = (int)integer_at(from, "temperature_c"),
+		.throttled_ns = -1,
 	};
 	return r->side >= 0 && r->trial.wall_ns >= 0;
 }
@@ -249,7 +258,8 @@ static bool read_tree(struct bench *out, const struct json_tree *root, struct ar
 	const struct json_tree *sides = json_tree_get(root, "sides"), *runs = json_tree_get(root, "runs");
 
 	if (integer_at(root, "version") != BENCH_VERSION)
-		return fail(err, "version %lld of fathom bench, expected %d", (long long)integer_at(root, "version"), BENCH_VERSION);
+		return fail(err, "version %lld of fathom bench, expected %d", (long long)integer_at(root, "version"),
+			    BENCH_VERSION);
 	if (!sides || sides->type != TREE_ARRAY || !runs || runs->type != TREE_ARRAY)
 		return fail(err, "no sides or no runs");
 	for (const struct json_tree *s = sides->child; s; s = s->next) {

@@ -58,10 +58,16 @@ static void add_row(struct sheet *sheet, const struct bench *b, int side, enum m
 static void add_conditions(const struct bench *b, struct text *out)
 {
 	const struct trial_state *s = b->n_runs ? &b->runs[b->n_runs - 1].state : NULL;
-	const struct { const char *name, *value; } lines[] = {
-		{ "host", s ? s->host : NULL }, { "system", s ? s->system : NULL }, { "processor", s ? s->processor : NULL },
-		{ "CPU governor", s ? s->governor : NULL }, { "GPU", s ? s->device : NULL }, { "driver", s ? s->driver : NULL },
-		{ "GPU clocks", s ? s->clocks : NULL }, { "throttled", s ? s->throttle : NULL },
+	const struct { const char *name, *value;
+	} lines[] = {
+		{ "host", s ? s->host : NULL },
+		{ "system", s ? s->system : NULL },
+		{ "processor", s ? s->processor : NULL },
+		{ "CPU governor", s ? s->governor : NULL },
+		{ "GPU", s ? s->device : NULL },
+		{ "driver", s ? s->driver : NULL },
+		{ "GPU clocks", s ? s->clocks : NULL },
+		{ "throttled", s ? s->throttle : NULL },
 		{ "other processes on GPUs", s ? s->others : NULL },
 	};
 
@@ -76,8 +82,10 @@ static void add_interval(const struct comparison *c, struct text *out)
 	text_print(out, "B / A = %.4f", c->ratio.value);
 	if (c->has_interval)
 		text_print(out, ", 95 %% interval %.4f to %.4f (%s; %u draws, seed %llu)", c->low, c->high,
-			   c->is_widened ? "percentiles, widened by Fieller's interval: few runs" :
-			   c->ratio.is_percentile ? "percentiles" : "BCa", c->ratio.n_draws, (unsigned long long)c->seed);
+			   c->is_widened            ? "percentiles, widened by Fieller's interval: few runs"
+			   : c->ratio.is_percentile ? "percentiles"
+						    : "BCa",
+			   c->ratio.n_draws, (unsigned long long)c->seed);
 	text_addc(out, '\n');
 	if (!isnan(c->mean_low))
 		text_print(out, "Ratio of means by Fieller: %.4f to %.4f\n", c->mean_low, c->mean_high);
@@ -93,14 +101,16 @@ static void add_verdict(const struct bench *b, const struct comparison *c, struc
 		const struct condition_match *m = &c->conditions[i];
 
 		if (m->match == MATCH_WARNS || m->match == MATCH_BLOCKS)
-			text_print(out, "%s %s: %s | %s\n", m->match == MATCH_WARNS ? "Warning:" : "Differs:", condition_defs[i].name,
+			text_print(out, "%s %s: %s | %s\n",
+				   m->match == MATCH_WARNS ? "Warning:" : "Differs:", condition_defs[i].name,
 				   m->before ? m->before : "not known", m->after ? m->after : "not known");
 	}
 	if (is_perturbation)
 		text_print(out, "Overhead of the profiler: %s\n", bench_overhead(c, &arena));
 	else
-		text_print(out, "Verdict: %s%s%s%s%s (gate %.3g %%)\n", outcome_name(c->outcome), *c->reason ? ": " : "", c->reason,
-			   c->direction ? "; direction " : "", c->direction ? c->direction : "", 100 * c->gate);
+		text_print(out, "Verdict: %s%s%s%s%s (gate %.3g %%)\n", outcome_name(c->outcome),
+			   *c->reason ? ": " : "", c->reason, c->direction ? "; direction " : "",
+			   c->direction ? c->direction : "", 100 * c->gate);
 	arena_end(&arena);
 }
 

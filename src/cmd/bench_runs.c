@@ -74,7 +74,8 @@ static struct conditions conditions_of_run(const struct bench *b, const struct b
 	c.value[CONDITION_OTHERS] = r->state.others;
 	c.value[CONDITION_GOVERNOR] = r->state.governor;
 	c.value[CONDITION_HOST] = host_of(&r->state, arena);
-	c.value[CONDITION_BOUNDARY] = b->metric ? arena_print(arena, "metric %s", b->metric) : "the whole process, start to end";
+	c.value[CONDITION_BOUNDARY] =
+		b->metric ? arena_print(arena, "metric %s", b->metric) : "the whole process, start to end";
 	c.value[CONDITION_WARM_UP] = arena_print(arena, "%llu runs before", (unsigned long long)b->n_warm_up);
 	return c;
 }
@@ -111,6 +112,6 @@ const char *bench_overhead(const struct comparison *c, struct arena *arena)
 		return "not known";
 	if (!c->has_interval || c->before.n_runs < 2 || c->after.n_runs < 2)
 		return arena_print(arena, "%+.1f %%, of too few runs to tell", overhead);
-	return arena_print(arena, "%s%+.1f %%%s, 95 %% interval %+.1f %% to %+.1f %%", is_zero ? "about 0 (" : "", overhead,
-			   is_zero ? ")" : "", low, high);
+	return arena_print(arena, "%s%+.1f %%%s, 95 %% interval %+.1f %% to %+.1f %%", is_zero ? "about 0 (" : "",
+			   overhead, is_zero ? ")" : "", low, high);
 }

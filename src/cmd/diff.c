@@ -51,7 +51,8 @@ static enum status read_changed(const struct call *call, const struct words *wor
 		}
 		for (size_t k = 0; k < N_CONDITIONS; k++)
 			nearest_try(&nearest, condition_defs[k].name);
-		return wrong(call, "diff: --changed: %s: no such field%s", words->word[i], nearest_hint(&nearest, "", call->arena));
+		return wrong(call, "diff: --changed: %s: no such field%s", words->word[i],
+			     nearest_hint(&nearest, "", call->arena));
 	}
 	return STATUS_DONE;
 }
@@ -146,7 +147,8 @@ static enum status run(struct call *call)
 	status = read_args(call, &args, &printing);
 	if (status != STATUS_DONE)
 		return status;
-	if (!diff_read(&before, call->operands[0], &measure, call) || !diff_read(&after, call->operands[1], &measure, call)) {
+	if (!diff_read(&before, call->operands[0], &measure, call) ||
+	    !diff_read(&after, call->operands[1], &measure, call)) {
 		fail_in(call->err, "diff");
 		return STATUS_FAILED;
 	}
@@ -166,16 +168,20 @@ static enum status run(struct call *call)
 #define AT(field) offsetof(struct diff_options, field)
 
 static const struct option options[] = {
-	{ 'c', "changed", OPTION_LIST, "FIELD,...", "conditions that were changed on purpose; they do not block", AT(changed) },
+	{ 'c', "changed", OPTION_LIST, "FIELD,...", "conditions that were changed on purpose; they do not block",
+	  AT(changed) },
 	{ 'g', "gate", OPTION_TEXT, "SHARE", "least change that counts; 2% when not said", AT(gate) },
 	{ 0, "runs-are-steps", OPTION_SWITCH, NULL, "take each step for an independent run", AT(steps_are_runs) },
-	{ 0, "numerics", OPTION_TEXT, "passed|failed", "whether results of new were compared with a reference", AT(numerics) },
-	{ 0, "statistic", OPTION_TEXT, "median|p95", "what of the iterations is compared; median when not said", AT(statistic) },
+	{ 0, "numerics", OPTION_TEXT, "passed|failed", "whether results of new were compared with a reference",
+	  AT(numerics) },
+	{ 0, "statistic", OPTION_TEXT, "median|p95", "what of the iterations is compared; median when not said",
+	  AT(statistic) },
 	{ 0, "step", OPTION_TEXT, "NAME", "message of the ranges that are steps", AT(step) },
 	{ 0, "steps", OPTION_TEXT, "FIRST-LAST", "only steps with these numbers", AT(steps) },
 	{ 0, "with-warm-up", OPTION_SWITCH, NULL, "steps that hold start-up work count, too", AT(with_warm_up) },
 	{ 0, "sort", OPTION_TEXT, "BY", "rows by difference, old, new, name or p", AT(sort) },
-	{ 'l', "limit", OPTION_NUMBER, "N", "rows of each table; 10 in text and markdown when not said, else all", AT(limit) },
+	{ 'l', "limit", OPTION_NUMBER, "N", "rows of each table; 10 in text and markdown when not said, else all",
+	  AT(limit) },
 	{ 0, "timeunit", OPTION_TEXT, "UNIT", "write times of tables in nsec, usec, msec or seconds", AT(time_unit) },
 	{ 0, "seed", OPTION_NUMBER, "N", "of the random draws", AT(seed) },
 	{ 'f', "format", OPTION_TEXT, "NAME", "text, json, csv or markdown", AT(format) },
@@ -193,16 +199,17 @@ const struct command command_diff = {
 	.name = "diff",
 	.usage = "[options] OLD[,OLD...] NEW[,NEW...]",
 	.summary = "two sides of runs compared, with intervals and a verdict",
-	.about = "Compares the steps of two sides of runs and says improved, regressed, unchanged, inconclusive or not "
-		 "comparable. Conditions come first: a field that differs, or that one side alone tells, makes the sides not "
-		 "comparable unless --changed declares it.\n\n"
-		 "Files of a side are parted by commas and are runs of their own. Files that tell different ranks and overlap in "
-		 "time are the ranks of one run, and so are the files of a folder. Steps of one run are not independent: one run a "
-		 "side is at best inconclusive.\n\n"
-		 "Fields of --changed: command, program, configuration, shapes, dtype, device, devices, driver, cuda, nccl, "
-		 "framework, boundary, warm-up, load, profiler, options, world, ranks, throttle, clocks, host, governor, others, "
-		 "loss, numerics.\n\n"
-		 "Exit status: 0 improved or unchanged, 1 failed, 2 used wrongly, 3 regressed, 4 inconclusive, 5 not comparable.",
+	.about = "Compares the steps of two sides of runs and says improved, regressed, unchanged, inconclusive "
+		 "or not comparable. Conditions come first: a field that differs, or that one side alone tells, "
+		 "makes the sides not comparable unless --changed declares it.\n\n"
+		 "Files of a side are parted by commas and are runs of their own. Files that tell different "
+		 "ranks and overlap in time are the ranks of one run, and so are the files of a folder. Steps of "
+		 "one run are not independent: one run a side is at best inconclusive.\n\n"
+		 "Fields of --changed: command, program, configuration, shapes, dtype, device, devices, driver, "
+		 "cuda, nccl, framework, boundary, warm-up, load, profiler, options, world, ranks, throttle, "
+		 "clocks, host, governor, others, loss, numerics.\n\n"
+		 "Exit status: 0 improved or unchanged, 1 failed, 2 used wrongly, 3 regressed, 4 inconclusive, 5 "
+		 "not comparable.",
 	.examples = examples,
 	.n_examples = ARRAY_LEN(examples),
 	.options = options,

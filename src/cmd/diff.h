@@ -17,7 +17,8 @@ struct diff_side {
  * written is one file. Files that tell different ranks and overlap in time are
  * one run, and so is a folder; files of fathom bench hold many.
  */
-bool diff_read(struct diff_side *out, const char *words, const struct measure_args *args, const struct call *call) MUST_CHECK;
+bool diff_read(struct diff_side *out, const char *words, const struct measure_args *args,
+	       const struct call *call) MUST_CHECK;
 
 enum diff_sort { SORT_DIFFERENCE, SORT_OLD, SORT_NEW, SORT_NAME, SORT_P };
 
@@ -30,11 +31,12 @@ struct diff_printing {
 };
 
 /* Fails at a unit of time that is none. */
-bool diff_print(const struct comparison *c, const struct diff_printing *p, struct text *out, struct err *err) MUST_CHECK;
+bool diff_print(const struct comparison *c, const struct diff_printing *p, struct text *out,
+		struct err *err) MUST_CHECK;
 
 /* docs/analysis/diff.md is the contract. */
 void diff_to_json(const struct comparison *c, const struct diff_printing *p, struct text *out);
 
 /* Rows of one kind in the order asked for, at most limit. Owned by the arena. */
-const struct difference **diff_rows(const struct comparison *c, enum thing_kind kind, const struct diff_printing *p, size_t *n,
-				    struct arena *arena);
+const struct difference **diff_rows(const struct comparison *c, enum thing_kind kind, const struct diff_printing *p,
+				    size_t *n, struct arena *arena);

@@ -38,8 +38,8 @@ static void add_side(struct text *out, const char *name, const struct side *s, c
 {
 	text_print(out, ",\n \"%s\": {\"runs\": %zu", name, s->n_runs);
 	add_text(out, "files", words);
-	text_print(out, ", \"iterations\": %zu, \"left_out\": %zu, \"leading_left_out\": %zu", samples_n(&s->samples), s->n_left_out,
-		   s->n_leading);
+	text_print(out, ", \"iterations\": %zu, \"left_out\": %zu, \"leading_left_out\": %zu", samples_n(&s->samples),
+		   s->n_left_out, s->n_leading);
 	add_text(out, "unit", s->n_runs ? s->runs[0].unit : NULL);
 	add_number(out, "median", s->median);
 	add_number(out, "mean", s->mean);
@@ -98,8 +98,8 @@ static void add_account(struct text *out, const struct comparison *c)
 
 		text_print(out, "%s\n  {\"class\": \"%s\", \"device\": %u", i ? "," : "", a->class, a->number);
 		add_rank(out, a->rank);
-		text_print(out, ", \"old_ns\": %lld, \"new_ns\": %lld, \"difference_ns\": %lld}", (long long)a->before_ns,
-			   (long long)a->after_ns, (long long)(a->after_ns - a->before_ns));
+		text_print(out, ", \"old_ns\": %lld, \"new_ns\": %lld, \"difference_ns\": %lld}",
+			   (long long)a->before_ns, (long long)a->after_ns, (long long)(a->after_ns - a->before_ns));
 	}
 	text_adds(out, "\n ]");
 }
@@ -150,7 +150,8 @@ void diff_to_json(const struct comparison *c, const struct diff_printing *p, str
 	add_verdict(out, c);
 	add_conditions(out, c);
 	add_account(out, c);
-	text_print(out, ",\n \"tests\": {\"unit\": \"%s\", \"names\": %zu, \"sure\": %zu}", c->unit_of_tests, c->n_tested, c->n_sure);
+	text_print(out, ",\n \"tests\": {\"unit\": \"%s\", \"names\": %zu, \"sure\": %zu}", c->unit_of_tests,
+		   c->n_tested, c->n_sure);
 	for (int kind = 0; kind < N_THING_KINDS; kind++) {
 		size_t n;
 		const struct difference **rows = diff_rows(c, (enum thing_kind)kind, p, &n, &arena);

@@ -38,8 +38,8 @@ static int by_wish(const void *pa, const void *pb)
 	return order ? order : (a > b) - (a < b);
 }
 
-const struct difference **diff_rows(const struct comparison *c, enum thing_kind kind, const struct diff_printing *p, size_t *n,
-				    struct arena *arena)
+const struct difference **diff_rows(const struct comparison *c, enum thing_kind kind, const struct diff_printing *p,
+				    size_t *n, struct arena *arena)
 {
 	const struct difference **rows = arena_array(arena, const struct difference *, c->n_differences);
 
@@ -108,12 +108,16 @@ static const char *short_name(const struct thing *t, struct arena *arena)
 			break;
 		text_addc(&out, *name);
 	}
-	kept = out.n > LONGEST_NAME ? arena_print(arena, "%.*s...", LONGEST_NAME - 3, out.p) : arena_copy(arena, out.p ? out.p : "", out.n);
+	kept = out.n > LONGEST_NAME ? arena_print(arena, "%.*s...", LONGEST_NAME - 3, out.p)
+				    : arena_copy(arena, out.p ? out.p : "", out.n);
 	text_end(&out);
 	return kept;
 }
 
-static int64_t rounded(double ns) { return fabs(ns) < 9e18 ? (int64_t)llround(ns) : ns > 0 ? INT64_MAX : INT64_MIN + 1; }
+static int64_t rounded(double ns)
+{
+	return fabs(ns) < 9e18 ? (int64_t)llround(ns) : ns > 0 ? INT64_MAX : INT64_MIN + 1;
+}
 
 static void add_difference(struct sheet *sheet, const struct difference *d, bool is_short)
 {
@@ -122,7 +126,8 @@ static void add_difference(struct sheet *sheet, const struct difference *d, bool
 	const char *name = is_short ? short_name(t, sheet->arena) : t->name;
 
 	if (d->change == CHANGE_REPLACED)
-		name = arena_print(sheet->arena, "%s -> %s", is_short ? short_name(d->before, sheet->arena) : d->before->name, name);
+		name = arena_print(sheet->arena, "%s -> %s",
+				   is_short ? short_name(d->before, sheet->arena) : d->before->name, name);
 	row[TABLE] = cell_text(thing_kind_name((enum thing_kind)t->kind));
 	if (t->rank != NULL_i32)
 		row[RANK] = cell_integer(t->rank);
@@ -218,14 +223,15 @@ static void add_interval(const struct printing *with)
 		return;
 	text_print(with->out, "%snew / old = %.4f", with->is_markdown ? "- " : "", c->ratio.value);
 	if (c->has_interval)
-		text_print(with->out, ", 95 %% interval %.4f to %.4f (%s; %u draws, seed %llu%s%s)", c->low, c->high, how,
-			   c->ratio.n_draws, (unsigned long long)c->seed,
+		text_print(with->out, ", 95 %% interval %.4f to %.4f (%s; %u draws, seed %llu%s%s)", c->low, c->high,
+			   how, c->ratio.n_draws, (unsigned long long)c->seed,
 			   c->ratio.old_block > 1 || c->ratio.new_block > 1 ? ", blocks of neighbours" : "",
-			   c->before.samples.n_runs < 2 || c->after.samples.n_runs < 2 ? "; inside these runs only" : "");
+			   c->before.samples.n_runs < 2 || c->after.samples.n_runs < 2 ? "; inside these runs only"
+										       : "");
 	text_addc(with->out, '\n');
 	if (!isnan(c->mean_low))
-		text_print(with->out, "%sratio of the runs' means by Fieller: %.4f to %.4f\n", with->is_markdown ? "- " : "",
-			   c->mean_low, c->mean_high);
+		text_print(with->out, "%sratio of the runs' means by Fieller: %.4f to %.4f\n",
+			   with->is_markdown ? "- " : "", c->mean_low, c->mean_high);
 }
 
 static void add_numbers(const struct printing *with, const char *word, const struct side *s)
@@ -244,31 +250,34 @@ static void add_conditions(const struct printing *with)
 		const struct condition_match *m = &c->conditions[i];
 
 		if (m->match == MATCH_UNKNOWN)
-			unknown = arena_print(with->arena, "%s%s%s", unknown, *unknown ? ", " : "", condition_defs[i].name);
+			unknown = arena_print(with->arena, "%s%s%s", unknown, *unknown ? ", " : "",
+					      condition_defs[i].name);
 		else if (m->match == MATCH_SAME)
 			same = arena_print(with->arena, "%s%s%s", same, *same ? ", " : "", condition_defs[i].name);
 		else
 			text_print(with->out, "%s%s %s: %s | %s%s%s\n", with->is_markdown ? "- " : "  ",
-				   m->match == MATCH_BLOCKS ? "DIFFERS" : m->match == MATCH_CHANGED ? "changed" : "warning",
-				   condition_defs[i].name, m->before ? m->before : "not known", m->after ? m->after : "not known",
-				   m->note ? "; " : "", m->note ? m->note : "");
+				   m->match == MATCH_BLOCKS    ? "DIFFERS"
+				   : m->match == MATCH_CHANGED ? "changed"
+							       : "warning",
+				   condition_defs[i].name, m->before ? m->before : "not known",
+				   m->after ? m->after : "not known", m->note ? "; " : "", m->note ? m->note : "");
 	}
 	if (*same)
 		text_print(with->out, "%ssame: %s\n", with->is_markdown ? "- " : "  ", same);
 	if (*unknown)
 		text_print(with->out, "%snot told by either side: %s\n", with->is_markdown ? "- " : "  ", unknown);
 	if (c->n_changed > 1)
-		text_print(with->out, "%s%zu fields were changed: their effects are not separable\n", with->is_markdown ? "- " : "  ",
-			   c->n_changed);
+		text_print(with->out, "%s%zu fields were changed: their effects are not separable\n",
+			   with->is_markdown ? "- " : "  ", c->n_changed);
 }
 
 static void add_verdict(const struct printing *with)
 {
 	const struct comparison *c = with->c;
 
-	text_print(with->out, "\n%sVerdict: %s%s%s%s%s%s (gate %.3g %%)\n", with->is_markdown ? "**" : "", outcome_name(c->outcome),
-		   with->is_markdown ? "**" : "", *c->reason ? ": " : "", c->reason, c->direction ? "; direction " : "",
-		   c->direction ? c->direction : "", 100 * c->gate);
+	text_print(with->out, "\n%sVerdict: %s%s%s%s%s%s (gate %.3g %%)\n", with->is_markdown ? "**" : "",
+		   outcome_name(c->outcome), with->is_markdown ? "**" : "", *c->reason ? ": " : "", c->reason,
+		   c->direction ? "; direction " : "", c->direction ? c->direction : "", 100 * c->gate);
 	if (c->outcome == OUTCOME_IMPROVED && c->conditions[CONDITION_NUMERICS].match == MATCH_UNKNOWN)
 		text_print(with->out, "Nobody said that the results are still right: --numerics passed does.\n");
 }
@@ -284,7 +293,8 @@ static void add_table(const struct printing *with, enum thing_kind kind, const c
 	diff_rows(with->c, kind, &all, &n_all, with->arena);
 	if (n_all == 0)
 		return;
-	sheet.columns = columns_without(HIDE_TABLE | (has_ranks(with->c) ? 0 : HIDE_RANK) | (has_tests ? 0 : HIDE_P), with->arena);
+	sheet.columns = columns_without(HIDE_TABLE | (has_ranks(with->c) ? 0 : HIDE_RANK) | (has_tests ? 0 : HIDE_P),
+					with->arena);
 	for (size_t i = 0; i < n; i++)
 		add_difference(&sheet, rows[i], true);
 	heading(with, arena_print(with->arena, "%s, of a mean step (%zu of %zu)", title, n, n_all));
@@ -297,7 +307,8 @@ static void add_accounts(const struct printing *with)
 
 	if (with->c->n_account == 0)
 		return;
-	sheet.columns = columns_without(HIDE_TABLE | HIDE_P | HIDE_N | (has_ranks(with->c) ? 0 : HIDE_RANK), with->arena);
+	sheet.columns =
+		columns_without(HIDE_TABLE | HIDE_P | HIDE_N | (has_ranks(with->c) ? 0 : HIDE_RANK), with->arena);
 	for (size_t i = 0; i < with->c->n_account; i++)
 		add_account(&sheet, &with->c->account[i], has_devices(with->c));
 	heading(with, "Where a device's mean step went; classes add up to the total");
@@ -323,9 +334,11 @@ static void add_more_work(const struct printing *with)
 			continue;
 		if (n_lines++ == 0)
 			heading(with, "Work that changed, which need not change the time of a step");
-		text_print(with->out, "%s%s%.4g %s a step of %s: %+.3f ms of device time\n", with->is_markdown ? "- " : "  ",
-			   either(d)->rank == NULL_i32 ? "" : arena_print(with->arena, "rank %d: ", either(d)->rank), fabs(more),
-			   more > 0 ? "more" : "fewer", short_name(either(d), with->arena), (d->after_ns - d->before_ns) / 1e6);
+		text_print(with->out, "%s%s%.4g %s a step of %s: %+.3f ms of device time\n",
+			   with->is_markdown ? "- " : "  ",
+			   either(d)->rank == NULL_i32 ? "" : arena_print(with->arena, "rank %d: ", either(d)->rank),
+			   fabs(more), more > 0 ? "more" : "fewer", short_name(either(d), with->arena),
+			   (d->after_ns - d->before_ns) / 1e6);
 	}
 }
 
@@ -353,8 +366,10 @@ static void print_for_people(const struct printing *with)
 	add_table(with, THING_RANGE, "Ranges: time on the host");
 	add_table(with, THING_CATEGORY, "Categories: accumulated time of devices and of CUDA calls");
 	if (c->n_tested && c->before.samples.n_runs > 1 && c->after.samples.n_runs > 1)
-		text_print(with->out, "\nP: two-sided, by bootstrap over %s, adjusted for %zu names (Benjamini and Hochberg); at most "
-				      "0.05 in %zu.\n", c->unit_of_tests, c->n_tested, c->n_sure);
+		text_print(with->out,
+			   "\nP: two-sided, by bootstrap over %s, adjusted for %zu names (Benjamini and Hochberg); "
+			   "at most 0.05 in %zu.\n",
+			   c->unit_of_tests, c->n_tested, c->n_sure);
 }
 
 static void print_csv(const struct printing *with)
@@ -385,7 +400,11 @@ bool diff_print(const struct comparison *c, const struct diff_printing *p, struc
 {
 	struct arena arena = { 0 };
 	const bool is_csv = strcmp(p->format, "csv") == 0;
-	struct printing with = { .c = c, .p = p, .out = out, .arena = &arena, .is_markdown = strcmp(p->format, "markdown") == 0,
+	struct printing with = { .c = c,
+				 .p = p,
+				 .out = out,
+				 .arena = &arena,
+				 .is_markdown = strcmp(p->format, "markdown") == 0,
 				 .renderer = render_find(strcmp(p->format, "text") == 0 ? "column" : p->format) };
 	bool done = true;
 

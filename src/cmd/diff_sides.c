@@ -34,7 +34,8 @@ static int64_t utc_of(const struct trace *t, size_t source, int64_t time_ns)
 	int64_t utc;
 
 	if (zero == NULL_i64 || time_ns == NULL_i64 ||
-	    __builtin_sub_overflow(time_ns, offset == NULL_i64 ? 0 : offset, &utc) || __builtin_add_overflow(utc, zero, &utc))
+	    __builtin_sub_overflow(time_ns, offset == NULL_i64 ? 0 : offset, &utc) ||
+	    __builtin_add_overflow(utc, zero, &utc))
 		return NULL_i64;
 	return utc;
 }
@@ -56,8 +57,8 @@ static bool take_source(struct part *p, struct trace *t, struct err *err)
 	return true;
 }
 
-static bool measure(struct run *out, struct part *first, const char *const *paths, size_t n, const struct measure_args *args,
-		    const struct call *call)
+static bool measure(struct run *out, struct part *first, const char *const *paths, size_t n,
+		    const struct measure_args *args, const struct call *call)
 {
 	const struct thresholds limits = thresholds_default();
 	const struct words no_ranks = { 0 };
@@ -72,7 +73,8 @@ static bool measure(struct run *out, struct part *first, const char *const *path
 		return false;
 	ui_clear(call->ui);
 	note_losses(trace, call->ui);
-	done = (!first || take_source(first, trace, call->err)) && run_measure(out, trace, args, &limits, call->arena, call->err);
+	done = (!first || take_source(first, trace, call->err)) &&
+	       run_measure(out, trace, args, &limits, call->arena, call->err);
 	if (!done)
 		fail_in(call->err, "%s", paths[0]);
 	trace_close(trace);
@@ -101,7 +103,8 @@ static size_t group(struct part *parts, size_t n)
 			bool fits = !parts[k].is_grouped && are_one_run(&parts[i], &parts[k]);
 
 			for (size_t j = i; j < k && fits; j++)
-				fits = !parts[j].is_grouped || parts[j].group != parts[i].group || parts[j].rank != parts[k].rank;
+				fits = !parts[j].is_grouped || parts[j].group != parts[i].group ||
+				       parts[j].rank != parts[k].rank;
 			if (fits) {
 				parts[k].group = parts[i].group;
 				parts[k].is_grouped = true;
@@ -119,8 +122,8 @@ static int by_rank(const void *pa, const void *pb)
 }
 
 /* A run of one file is measured already; of several, again as one trace. */
-static bool measure_group(struct run *out, const struct part *parts, size_t n, size_t group, const struct measure_args *args,
-			  const struct call *call)
+static bool measure_group(struct run *out, const struct part *parts, size_t n, size_t group,
+			  const struct measure_args *args, const struct call *call)
 {
 	const struct part **ranks = arena_array(call->arena, const struct part *, n);
 	const char **paths = arena_array(call->arena, const char *, n);
@@ -171,7 +174,8 @@ static bool read_benches(struct diff_side *out, const struct words *paths, const
 		size_t n;
 
 		if (!bench_is_file(paths->word[i]))
-			return fail(call->err, "%s: no file of fathom bench, as another of this side is", paths->word[i]);
+			return fail(call->err, "%s: no file of fathom bench, as another of this side is",
+				    paths->word[i]);
 		if (!bench_read(&b, paths->word[i], call->arena, call->err))
 			return false;
 		if (b.command[1])

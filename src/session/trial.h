@@ -33,7 +33,8 @@ bool trial_run(struct trial *out, const struct trial_options *o, struct arena *a
 /* What is known of the machine; NULL and -1 are not known. Texts are the arena's. */
 struct trial_state {
 	const char *host, *system, *processor, *governor;
-	const char *device, *driver, *clocks, *others; /* models; version; clock and power limit; processes on devices */
+	const char *device, *driver, *clocks,
+		*others;          /* models; version; clock and power limit; processes on devices */
 	double load;              /* runnable threads, mean of a minute */
 	int temperature_c;        /* of the hottest device */
 	int64_t throttled_ns;     /* since the driver was loaded, by power or heat, of all devices */

@@ -26,14 +26,17 @@ struct nvml_process {
 	unsigned gpu_instance, compute_instance;
 };
 
-#define NVML(_) \
-	_(nvmlInit_v2, (void)) _(nvmlSystemGetDriverVersion, (char *, unsigned)) \
-	_(nvmlDeviceGetCount_v2, (unsigned *)) _(nvmlDeviceGetHandleByIndex_v2, (unsigned, void **)) \
-	_(nvmlDeviceGetName, (void *, char *, unsigned)) _(nvmlDeviceGetMaxClockInfo, (void *, int, unsigned *)) \
-	_(nvmlDeviceGetEnforcedPowerLimit, (void *, unsigned *)) _(nvmlDeviceGetTemperature, (void *, int, unsigned *)) \
-	_(nvmlDeviceGetCurrentClocksThrottleReasons, (void *, unsigned long long *)) \
-	_(nvmlDeviceGetViolationStatus, (void *, int, struct nvml_violation *)) \
-	_(nvmlDeviceGetComputeRunningProcesses_v3, (void *, unsigned *, struct nvml_process *))
+#define NVML(_)                                                                                                        \
+	_(nvmlInit_v2, (void))                                                                                         \
+	_(nvmlSystemGetDriverVersion, (char *, unsigned)) _(nvmlDeviceGetCount_v2, (unsigned *))                       \
+		_(nvmlDeviceGetHandleByIndex_v2, (unsigned, void **)) _(nvmlDeviceGetName, (void *, char *, unsigned)) \
+			_(nvmlDeviceGetMaxClockInfo, (void *, int, unsigned *)) _(nvmlDeviceGetEnforcedPowerLimit,     \
+										  (void *, unsigned *))                \
+				_(nvmlDeviceGetTemperature, (void *, int, unsigned *)) _(                              \
+					nvmlDeviceGetCurrentClocksThrottleReasons, (void *, unsigned long long *))     \
+					_(nvmlDeviceGetViolationStatus, (void *, int, struct nvml_violation *))        \
+						_(nvmlDeviceGetComputeRunningProcesses_v3,                             \
+						  (void *, unsigned *, struct nvml_process *))
 
 #define FIELD(name, types) int (*name) types;
 static struct { NVML(FIELD) } nvml;

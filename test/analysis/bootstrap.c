@@ -203,8 +203,9 @@ TEST(bootstrap, draws_runs_before_iterations)
 		after[i] = level[4 - i / 100] + i % 3 * 0.01;
 	}
 
-	const struct ratio r = bootstrap_ratio(&(struct samples){ before, runs, 5 }, &(struct samples){ after, runs, 5 }, 0.5,
-					       BOOTSTRAP_SEED, BOOTSTRAP_DRAWS);
+	const struct ratio r =
+		bootstrap_ratio(&(struct samples){ before, runs, 5 }, &(struct samples){ after, runs, 5 }, 0.5,
+				BOOTSTRAP_SEED, BOOTSTRAP_DRAWS);
 
 	EXPECT(r.low < 0.95 && r.high > 1.05);
 }

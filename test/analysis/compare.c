@@ -260,7 +260,8 @@ TEST(compare, proves_nothing_with_one_run_a_side)
 TEST(compare, says_improved_regressed_and_unchanged_of_runs)
 {
 	const double a[] = { 100, 101, 99, 100.5, 99.5, 100.2 }, b[] = { 90, 91, 89, 90.5, 89.5, 90.2 };
-	const struct run *x = runs_of(a, 6), *y = runs_of(b, 6), *x2 = runs_of((const double[]){ 100.1, 100.9, 99.2, 100, 99.8, 100.4 }, 6);
+	const struct run *x = runs_of(a, 6), *y = runs_of(b, 6),
+			 *x2 = runs_of((const double[]){ 100.1, 100.9, 99.2, 100, 99.8, 100.4 }, 6);
 	struct compare_args args = usual;
 
 	EXPECT_EQ_TEXT(outcome_name(compare(x, 6, y, 6, &args, &arena).outcome), "improved");
@@ -355,8 +356,9 @@ TEST(compare, accounts_for_every_ns_of_the_difference)
 	EXPECT_EQ_INT(c.account[c.n_account - 1].before_ns, 100);
 	EXPECT_EQ_INT(c.account[c.n_account - 1].after_ns, 130);
 	/* Edges are 0..20 and 190..200 of old, halved; 2.5 and 7.5 of the gap between are rounded to 10. */
-	EXPECT_EQ_TEXT(account_text(&c), "compute 50->90, exposed copies 20->20, idle.edge 15->10, idle.launch.api 3->3, "
-					 "idle.launch.device 7->7, idle.host.submission 5->0, total 100->130");
+	EXPECT_EQ_TEXT(account_text(&c),
+		       "compute 50->90, exposed copies 20->20, idle.edge 15->10, idle.launch.api 3->3, "
+		       "idle.launch.device 7->7, idle.host.submission 5->0, total 100->130");
 }
 
 /* 10 / 3, 11 / 3 and 12 / 3 are 3.33, 3.67 and 4; together they are 11. */
@@ -391,9 +393,12 @@ TEST(compare, sums_names_by_step)
 
 TEST(compare, masks_numbers_in_names_of_ranges)
 {
-	const struct run run = run_of_text(
-		"nvtx step kind=push 0..100\n"   "nvtx \"batch 12\" kind=push 10..20\n"  "kernel gemm launch=12..15 20..70\n"
-		"nvtx step kind=push 100..200\n" "nvtx \"batch 7\" kind=push 110..130\n" "kernel gemm launch=112..115 120..170\n");
+	const struct run run = run_of_text("nvtx step kind=push 0..100\n"
+					   "nvtx \"batch 12\" kind=push 10..20\n"
+					   "kernel gemm launch=12..15 20..70\n"
+					   "nvtx step kind=push 100..200\n"
+					   "nvtx \"batch 7\" kind=push 110..130\n"
+					   "kernel gemm launch=112..115 120..170\n");
 	bool found = false;
 
 	for (size_t i = 0; i < run.n_things; i++)
@@ -463,8 +468,10 @@ TEST(compare, is_sure_of_a_kernel_that_is_slower_in_all_runs)
 	for (int i = 0; i < 6; i++) {
 		struct text x = { 0 }, y = { 0 };
 
-		text_print(&x, "kernel slow launch=0..1 10..%d\nkernel fast launch=2..3 200..%d\n", 60 + i, 230 + i % 3);
-		text_print(&y, "kernel slow launch=0..1 10..%d\nkernel fast launch=2..3 200..%d\n", 80 + i, 230 + (i + 1) % 3);
+		text_print(&x, "kernel slow launch=0..1 10..%d\nkernel fast launch=2..3 200..%d\n", 60 + i,
+			   230 + i % 3);
+		text_print(&y, "kernel slow launch=0..1 10..%d\nkernel fast launch=2..3 200..%d\n", 80 + i,
+			   230 + (i + 1) % 3);
 		before[i] = run_of_text(x.p);
 		after[i] = run_of_text(y.p);
 		text_end(&x);
