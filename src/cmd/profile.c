@@ -83,6 +83,9 @@ static enum status run(struct call *call)
 	if (s.duration_s > 0 && s.kill_signal)
 		ui_note(call->ui, "after %g s the program is ended by signal %d (--kill none lets it run on)", s.duration_s,
 			s.kill_signal);
+	else if (s.ends_with_range && s.kill_signal)
+		ui_note(call->ui, "the program is ended by signal %d when the range closes (--capture-range-end stop lets it"
+				  " run on)", s.kill_signal);
 	if (!session_begin(&session, &s, call->err))
 		return STATUS_FAILED;
 	if (!begin(o, &s, &session, &recording, &noted, &entry, call)) {

@@ -68,9 +68,10 @@ $ ./record -d 0.5 --kill=sigkill ./app init launch:3 sync sleep:60000; echo $?
 137
 
 # The end of the window is the end of the program, when not said otherwise.
-$ ./record -c cudaProfilerApi ./app init profile:1 launch:23 sync profile:0 sleep:60000; echo $?
+$ ./record -c cudaProfilerApi ./app init profile:1 launch:23 sync profile:0 sleep:60000; echo $?; grep -o 'ended by signal.*' err
 1 of 1 processes used a GPU; 23 kernels, 0 copies, 0 sets, 25 CUDA calls, 0 NVTX events
 143
+ended by signal 15 when the range closes (--capture-range-end stop lets it run on)
 
 # Who has CUPTI is named; NVTX is recorded all the same.
 $ FAKE_CUPTI_FAIL=Subscribe:39 ./record ./app init mark:m launch:23 sync; grep -c 'another profiler is attached' err
