@@ -265,7 +265,9 @@ static const char *shortened(const struct speech *s, const char *text)
 		depth -= depth && (c == ')' || c == 0xff09);
 		if (columns > MOST_COLUMNS && end)
 			return arena_print(s->arena, "%.*s …", (int)end, text);
-		/* A place where the reader may stop: a comma, a colon, a semicolon outside of parentheses. */
+		/* A place where the reader may stop: a comma, a colon, a semicolon, what precedes a parenthesis. */
+		if (depth == 0 && c == ' ' && text[i + 1] == '(')
+			end = i;
 		if (depth == 0 && (c == 0xff0c || c == 0xff1b || c == 0xff1a ||
 		                   ((c == ',' || c == ';' || c == ':') && text[i + 1] == ' ')))
 			end = i + bytes;

@@ -113,6 +113,14 @@ void section_phases(const struct answer *a, struct document *d)
 	add_note(d, section, say(s, table ? SAY_note_phases : SAY_empty_phases));
 }
 
+/* Host time goes by the call that follows it. */
+static const char *say_path_name(const struct speech *s, const struct path_fact *f)
+{
+	const char *name = say_name(s, f->name);
+
+	return f->kind == PATH_HOST && *f->name ? say_with(s, SAY_path_before, name) : name;
+}
+
 static void add_path_tables(const struct answer *a, struct document *d, struct section *section)
 {
 	static const enum phrase_id kinds[] = { SAY_col_kind, SAY_col_time, SAY_col_of_wall, SAY_col_pieces };
@@ -131,7 +139,7 @@ static void add_path_tables(const struct answer *a, struct document *d, struct s
 	table = add_table(d, section, "wtnnn", names);
 	for (size_t i = 0; i < f->n_path && i < MOST_NAMES; i++)
 		block_row(d, table,
-		          (const char *[]){ say_name(s, f->path[i].name), say_path(s, f->path[i].kind),
+		          (const char *[]){ say_path_name(s, &f->path[i]), say_path(s, f->path[i].kind),
 		                            say_ns(s, f->path[i].ns), say_part(s, f->path[i].ns, wall),
 		                            say_count(s, f->path[i].n_pieces) });
 }
@@ -306,6 +314,10 @@ void section_comm(const struct answer *a, struct document *d)
 			                  say_ns(s, account_exposed_comm_ns(c)),
 			                  say_part(s, account_exposed_comm_ns(c), c->wall_ns)));
 	}
+	for (size_t i = 0; i < r->n_notes && i < MOST_COMMS; i++)
+		add_note(d, section, r->notes[i]);
+	if (r->clock_reason)
+		add_note(d, section, say_with(s, SAY_note_clocks, r->clock_reason));
 	if (r->reason)
 		add_note(d, section, say_with(s, SAY_empty_ranks, r->reason));
 	else

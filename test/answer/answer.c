@@ -180,3 +180,59 @@ TEST(answer, times_a_graph_that_somebody_wrote)
 	EXPECT(strstr(out.p, "\"finish_ns\": 9000000, \"gain_ns\": 3000000"));
 	text_end(&out);
 }
+
+/* Behind the object that begins at '{'. */
+static const char *skip_object(const char *p)
+{
+	size_t depth = 0;
+
+	do {
+		depth += *p == '{';
+		depth -= *p == '}';
+		p++;
+	} while (depth);
+	return p;
+}
+
+/* Objects whose keys are names of other lists: of thresholds, shares, values, triggers, classes. */
+static bool is_open_ended(const char *key, size_t n)
+{
+	static const char *const names[] = { "thresholds", "shares", "values", "by_trigger", "classes" };
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (strlen(names[i]) == n && memcmp(names[i], key, n) == 0)
+			return true;
+	return false;
+}
+
+TEST(answer, has_every_field_of_json_in_its_manual)
+{
+	const char *paths[] = { "test/data/ddp/balanced.rank0.json.gz", "test/data/ddp/balanced.rank1.json.gz" };
+	struct err err;
+	struct trace *trace = import_open(paths, 2, &(struct import_options){ .rank = NULL_i32 }, NULL, &err);
+	const char *manual = test_read("docs/analysis/json.md", NULL);
+	const char *json, *p;
+	size_t n_keys = 0;
+
+	EXPECT_DONE(trace, err);
+	json = answer_in(trace, (struct question){ .format = "json" });
+	for (p = json; (p = strchr(p, '"'));) {
+		const char *key = p + 1, *end = key;
+
+		while (*end != '"')
+			end += *end == '\\' ? 2 : 1;
+		p = end + 1;
+		if (strncmp(p, ": ", 2) != 0)
+			continue;
+		if (!strstr(manual, arena_print(&arena, "`%.*s`", (int)(end - key), key)))
+			test_fail(__FILE__, __LINE__, "%.*s is not in docs/analysis/json.md", (int)(end - key), key);
+		n_keys++;
+		if (p[2] == '{' && is_open_ended(key, end - key))
+			p = skip_object(p + 2);
+		else if (p[2] == '"') /* a text: behind it */
+			for (p += 3; *p++ != '"';)
+				p += p[-1] == '\\';
+	}
+	EXPECT(n_keys > 500);
+	trace_close(trace);
+}

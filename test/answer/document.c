@@ -49,7 +49,7 @@ TEST(render_text, sets_a_document_for_a_terminal)
 		       "\n"
 		       "Why\n"
 		       "  because <b> of *stars*\n"
-		       "  [#############################################...............] GPU 0 busy\n"
+		       "  [####################################............] GPU 0 busy\n"
 		       "  # compute 3 (75%) + . idle 1 (25%) = 4\n"
 		       "  Idle  nothing\n"
 		       "  Path  all of it\n"
@@ -72,7 +72,7 @@ TEST(render_text, leaves_the_first_screen_without_what_speaks_for_itself)
 		       "of a|b\n"
 		       "\n"
 		       "  because <b> of *stars*\n"
-		       "  [#############################################...............] GPU 0 busy\n"
+		       "  [####################################............] GPU 0 busy\n"
 		       "  # compute 3 (75%) + . idle 1 (25%) = 4\n"
 		       "  Idle  nothing\n"
 		       "  Path  all of it\n");
