@@ -1,5 +1,5 @@
 #!/bin/bash
-# tools/gpu/cost.sh DIST DEBS ROUNDS SECONDS - cost.py with the programs built and nsys found (see correct.sh).
+# tools/gpu/cost.sh DIST DEBS ROUNDS SECONDS [PROGRAM...] - cost.py with the programs built and nsys found (see correct.sh).
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 dist=$(realpath "$1") debs=$(realpath "$2")
@@ -11,4 +11,5 @@ found=$(find / -xdev -path '*host/target-linux-x64/nsys' -type f 2>/dev/null | h
 printf '#!/bin/sh\nLD_LIBRARY_PATH=%s exec %s "$@"\n' "$libs" "$found" >nsys && chmod +x nsys
 for program in launch graph; do timeout 100 nvcc -arch=sm_90 -O2 -o $program "$here/$program.cu"; done
 date -u +%F; nvidia-smi --query-gpu=name,driver_version --format=csv,noheader; ./nsys --version; "$dist/bin/fathom" --version
-python3 "$here/cost.py" "$dist" "$PWD/nsys" "$3" "$4"
+shift 2
+python3 "$here/cost.py" "$dist" "$PWD/nsys" "$@"
