@@ -300,7 +300,8 @@ static int64_t cut_time(int64_t ns)
 /* Work done before an instant: all that began, less what is still to come of it. */
 static __int128 work_until(const struct op_sums *starts, const struct op_sums *ends, size_t class, int64_t at_ns)
 {
-	return (__int128)at_ns * starts->n[class] - starts->at[class] - ((__int128)at_ns * ends->n[class] - ends->at[class]);
+	return (__int128)at_ns * starts->n[class] - starts->at[class] -
+	       ((__int128)at_ns * ends->n[class] - ends->at[class]);
 }
 
 static void add_ops(struct account *out, const struct timeline *tl, const struct timeline_device *d,

@@ -44,7 +44,8 @@ struct account {
 struct states *states_of(const struct timeline *tl, struct arena *arena);
 
 /* Account of one device in a window; states are those of all devices. Asserts the identity. */
-struct account account_of(const struct timeline *tl, size_t device, const struct states *states, struct interval window);
+struct account account_of(const struct timeline *tl, size_t device, const struct states *states,
+			  struct interval window);
 
 static inline int64_t account_exposed_comm_ns(const struct account *a) { return a->exposed_ns[OP_COMM]; }
 
@@ -56,4 +57,5 @@ struct ladder {
 	double kernel_resident, without_waiting_comm, sm_active, occupancy, issue_slot, tensor_active;
 };
 
-struct ladder ladder_of(const struct timeline *tl, size_t device, const struct account *account, struct interval window);
+struct ladder ladder_of(const struct timeline *tl, size_t device, const struct account *account,
+			struct interval window);

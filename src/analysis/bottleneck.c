@@ -116,7 +116,9 @@ static enum bottleneck judge_second(const double share[N_SHARES], enum bottlenec
 enum bottleneck bottleneck_of_kernels(const struct bounds *bounds, const struct thresholds *limits)
 {
 	static const enum bottleneck classes[N_BOUNDS] = {
-		[BOUND_COMPUTE] = BOTTLENECK_COMPUTE, [BOUND_MEMORY] = BOTTLENECK_MEMORY, [BOUND_LATENCY] = BOTTLENECK_LATENCY,
+		[BOUND_COMPUTE] = BOTTLENECK_COMPUTE,
+		[BOUND_MEMORY] = BOTTLENECK_MEMORY,
+		[BOUND_LATENCY] = BOTTLENECK_LATENCY,
 	};
 	int best = BOUND_COMPUTE;
 
@@ -277,7 +279,8 @@ static bool is_of_kernels(enum bottleneck class)
 /* Where what the class rests on is not all that one would want to know. */
 static bool is_hedged(const struct verdict *v, const struct bottleneck_input *in, const struct window_facts *facts)
 {
-	const bool is_unnamed = v->class == BOTTLENECK_HOST && 2 * facts->time.host_known_ns < facts->time.ns[SHARE_HOST];
+	const bool is_unnamed =
+		v->class == BOTTLENECK_HOST && 2 * facts->time.host_known_ns < facts->time.ns[SHARE_HOST];
 
 	return is_unnamed || v->class == BOTTLENECK_COMM || (!v->is_confirmed && !is_of_kernels(v->class)) ||
 	       facts->n_steps == 0 || in->scope->kind == SCOPE_CAPTURE || has_loss(in->tl->trace);
@@ -324,19 +327,22 @@ static void add_procedure(struct verdict *v, const struct thresholds *limits)
 {
 	const struct order o = order_of(v->share);
 	const double first = v->share[o.first], second = v->share[o.second];
+	const double ratio = second > 0 ? first / second : first > 0 ? INFINITY : 0;
 
 	criterion_add(v, share_criterion(SHARE_NONE), v->share[SHARE_NONE], limits->class_none_share,
 		      v->share[SHARE_NONE] >= limits->class_none_share && v->share[SHARE_NONE] >= first);
 	criterion_add(v, share_criterion(SHARE_KERNEL), v->share[SHARE_KERNEL], limits->class_busy_share,
 		      v->share[SHARE_KERNEL] >= limits->class_busy_share);
-	criterion_add(v, share_criterion(o.first), first, limits->class_primary_share, first >= limits->class_primary_share);
-	criterion_add(v, "share.ratio", second > 0 ? first / second : first > 0 ? INFINITY : 0, limits->class_primary_ratio,
-		      first > 0 && first >= limits->class_primary_ratio * second);
+	criterion_add(v, share_criterion(o.first), first, limits->class_primary_share,
+	              first >= limits->class_primary_share);
+	criterion_add(v, "share.ratio", ratio, limits->class_primary_ratio,
+		      first > 0 && ratio >= limits->class_primary_ratio);
 	if (v->n_steps)
 		criterion_add(v, "steps.agree", (double)v->n_steps_agree / (double)v->n_steps, 0.5,
 			      v->n_steps_agree * 2 >= v->n_steps);
 	if (v->is_perturbed)
-		criterion_add(v, share_criterion(SHARE_PROFILER), v->share[SHARE_PROFILER], limits->class_profiler_share, true);
+		criterion_add(v, share_criterion(SHARE_PROFILER), v->share[SHARE_PROFILER],
+		              limits->class_profiler_share, true);
 }
 
 /* Steps whose class is that of the verdict, or one of the two of a mixed one. */
@@ -347,7 +353,8 @@ static size_t count_agreeing(const struct verdict *v, const struct step_shares *
 	for (size_t i = 0; i < steps->n; i++) {
 		const enum bottleneck class = judge(steps->at[i], v->kernels, limits);
 
-		n += class == v->class || (v->class == BOTTLENECK_MIXED && (class == v->mixed[0] || class == v->mixed[1]));
+		n += class == v->class ||
+		     (v->class == BOTTLENECK_MIXED && (class == v->mixed[0] || class == v->mixed[1]));
 	}
 	return n;
 }

@@ -39,14 +39,14 @@ struct verdict {
 	bool is_confirmed, is_perturbed;  /* its tests hold; the profiler took 5 % or more */
 	enum confidence confidence;
 	double share[N_SHARES];           /* of the inner time; sums to 1 */
-	double coverage;                  /* host idle time with evidence / host idle time; NAN below 1 % of inner */
+	double coverage;                  /* share of host idle time with evidence; NAN where that is below 1 % */
 	int64_t inner_ns;                 /* window without leading and trailing idle time */
 	struct criterion criteria[16];
 	size_t n_criteria;
 	size_t n_steps, n_steps_agree;    /* steps that were judged, and those of the same class */
-	const char *reason;               /* of UNDECIDED, HOST, KERNEL and COMM: what is open, and which recording would tell */
+	const char *reason;               /* what UNDECIDED, HOST, KERNEL or COMM leave open, and what would tell */
 	const char *reason_zh;            /* the same in Chinese */
-	enum bottleneck kernels;          /* what the kernels themselves are bound by: COMPUTE, MEMORY, LATENCY or KERNEL */
+	enum bottleneck kernels;          /* the kernels' own: COMPUTE, MEMORY, LATENCY or KERNEL */
 	int64_t starved_ns, latency_ns;   /* of launch in the window: not yet submitted; submitted, and not begun */
 	int64_t refill_ns;                /* after a wait of the host had drained the queue */
 	int64_t ns[N_SHARES];             /* of the window itself; sums to inner_ns */

@@ -107,7 +107,8 @@ static bool test_kernels(struct verdict *v, const struct bottleneck_input *in)
 static bool test_comm(struct verdict *v, const struct bottleneck_input *in, const struct window_facts *f)
 {
 	const double overlap = ratio((double)f->time.hidden_comm_ns, (double)f->time.comm_busy_ns);
-	const bool is_exposed = at_least(v, "communication.exposed_share", f->comm_share, in->limits->class_primary_share);
+	const bool is_exposed =
+		at_least(v, "communication.exposed_share", f->comm_share, in->limits->class_primary_share);
 
 	criterion_add(v, "communication.overlap", overlap, in->limits->comm_overlap_share,
 		      overlap < in->limits->comm_overlap_share);
@@ -198,7 +199,8 @@ static bool test_class(struct verdict *v, enum bottleneck class, const struct bo
 	case BOTTLENECK_ALLOC:
 		return test_alloc(v, in, f);
 	case BOTTLENECK_DEPENDENCY:
-		return at_least(v, "dependency.resolved_share", ratio((double)t->dep_known_ns, (double)t->ns[SHARE_DEPENDENCY]),
+		return at_least(v, "dependency.resolved_share",
+				ratio((double)t->dep_known_ns, (double)t->ns[SHARE_DEPENDENCY]),
 				in->limits->class_resolved_share);
 	case BOTTLENECK_IO:
 		return at_least(v, "io.named_share", ratio((double)t->io_known_ns, (double)t->ns[SHARE_IO]),
@@ -238,12 +240,13 @@ static const struct {
 	[MISSING_CALLS] = {
 		"no CUDA calls were recorded, so nothing tells what the device waited for: record them (fathom profile "
 		"-t cuda,nvtx; nsys profile -t cuda,nvtx,osrt; PyTorch Profiler with ProfilerActivity.CPU)",
-		"没有记录 CUDA 调用，无法判断设备在等什么：请记录调用（fathom profile -t cuda,nvtx；nsys profile -t cuda,nvtx,osrt；"
-		"PyTorch Profiler 加上 ProfilerActivity.CPU）" },
+		"没有记录 CUDA 调用，无法判断设备在等什么：请记录调用（fathom profile -t cuda,nvtx；"
+		"nsys profile -t cuda,nvtx,osrt；PyTorch Profiler 加上 ProfilerActivity.CPU）" },
 	[MISSING_START] = {
 		"the calls that launched the work were not recorded: begin to record before the work is launched "
 		"(a longer warm-up of the profiler, or --delay instead of a range around one step)",
-		"发起这些操作的调用没有被记录：请在提交工作之前开始采集（延长 profiler 的 warm-up，或用 --delay 代替只包一步的区间）" },
+		"发起这些操作的调用没有被记录：请在提交工作之前开始采集"
+		"（延长 profiler 的 warm-up，或用 --delay 代替只包一步的区间）" },
 	[MISSING_ROWS] = {
 		"records of this time were lost: record a shorter window or fewer kinds of events",
 		"这段时间的记录有丢失：请缩短采集窗口或减少事件种类" },
@@ -256,27 +259,30 @@ static const struct {
 		"空闲时间没有证据：请同时采集主机侧（nsys profile -t cuda,nvtx,osrt --sample=process-tree "
 		"--cpuctxsw=process-tree；PyTorch Profiler 加上 ProfilerActivity.CPU）" },
 	[MISSING_PROFILER] = {
-		"the profiler's own work is the largest part of the idle time: record less (no stacks, no memory, fewer kinds)",
+		"the profiler's own work is the largest part of the idle time: record less (no stacks, no memory, "
+		"fewer kinds)",
 		"空闲时间的最大部分是 profiler 自身的开销：请减少采集内容（不要堆栈、内存，减少事件种类）" },
 	[MISSING_NAMES] = {
-		"what the CPU did meanwhile was not recorded: add ranges to the program (fathom profile -t cuda,nvtx), or CPU "
-		"samples and OS calls (nsys profile -t cuda,nvtx,osrt --sample=process-tree; PyTorch Profiler with_stack=True)",
-		"没有记录 CPU 在此期间做了什么：请在程序中加入 NVTX 区间（fathom profile -t cuda,nvtx），或采集 CPU 采样与系统调用"
-		"（nsys profile -t cuda,nvtx,osrt --sample=process-tree；PyTorch Profiler 的 with_stack=True）" },
+		"what the CPU did meanwhile was not recorded: add ranges to the program (fathom profile -t cuda,nvtx), "
+		"or CPU samples and OS calls (nsys profile -t cuda,nvtx,osrt --sample=process-tree; PyTorch Profiler "
+		"with_stack=True)",
+		"没有记录 CPU 在此期间做了什么：请在程序中加入 NVTX 区间（fathom profile -t cuda,nvtx），"
+		"或采集 CPU 采样与系统调用（nsys profile -t cuda,nvtx,osrt --sample=process-tree；"
+		"PyTorch Profiler 的 with_stack=True）" },
 	[MISSING_RANGES] = {
-		"samples or frames show what the CPU ran meanwhile, but no range says what for: name the parts of a step with "
-		"ranges (NVTX, torch.profiler.record_function)",
-		"采样或调用帧显示了 CPU 在此期间运行的代码，但没有区间说明其用途：请用区间标注一步中的各部分"
-		"（NVTX、torch.profiler.record_function）" },
+		"samples or frames show what the CPU ran meanwhile, but no range says what for: name the parts of a "
+		"step with ranges (NVTX, torch.profiler.record_function)",
+		"采样或调用帧显示了 CPU 在此期间运行的代码，但没有区间说明其用途："
+		"请用区间标注一步中的各部分（NVTX、torch.profiler.record_function）" },
 	[MISSING_RANKS] = {
-		"one rank alone does not tell whether its communication waits for others or moves data: analyze the files of all "
-		"ranks together",
+		"one rank alone does not tell whether its communication waits for others or moves data: analyze the "
+		"files of all ranks together",
 		"只看一个 rank 无法区分通信是在等待其他 rank 还是在传输数据：请把所有 rank 的文件放在一起分析" },
 	[MISSING_COUNTERS] = {
-		"compute or memory is not decided: neither counters nor shapes that prove it were recorded (ncu --set basic on "
-		"the longest kernels, or PyTorch Profiler with record_shapes=True)",
-		"无法区分计算受限还是访存受限：没有计数器，也没有可以证明的形状（对最长的 kernel 运行 ncu --set basic，"
-		"或使用 PyTorch Profiler 的 record_shapes=True）" },
+		"compute or memory is not decided: neither counters nor shapes that prove it were recorded (ncu --set "
+		"basic on the longest kernels, or PyTorch Profiler with record_shapes=True)",
+		"无法区分计算受限还是访存受限：没有计数器，也没有可以证明的形状"
+		"（对最长的 kernel 运行 ncu --set basic，或使用 PyTorch Profiler 的 record_shapes=True）" },
 };
 
 static enum missing missing_of(const struct bottleneck_input *in, const struct window_time *time)

@@ -73,7 +73,8 @@ static void join_spans(struct spans *s)
 static struct spans find_data_spans(const struct timeline *tl)
 {
 	static const struct need needs[] = {
-		{ TABLE_nvtx, BIT(nvtx, start_ns) | BIT(nvtx, end_ns) | BIT(nvtx, track) | BIT(nvtx, kind) | BIT(nvtx, name) },
+		{ TABLE_nvtx,
+		  BIT(nvtx, start_ns) | BIT(nvtx, end_ns) | BIT(nvtx, track) | BIT(nvtx, kind) | BIT(nvtx, name) },
 		{ TABLE_op, BIT(op, start_ns) | BIT(op, end_ns) | BIT(op, track) | BIT(op, name) },
 		{ TABLE_thread, BIT(thread, name) },
 	};
@@ -221,8 +222,11 @@ enum share idle_share_of(enum trigger trigger, const struct idle_piece *p)
 		return SHARE_ALLOC;
 	case IDLE_OS_IO: case IDLE_SLEEP: case IDLE_PREEMPTED:
 		return SHARE_IO;
-	case IDLE_DEP_REMOTE: case IDLE_DEP_EVENT: case IDLE_DEP_HOST_FN: case IDLE_DEP_EXTERNAL: case IDLE_DEP_UNRESOLVED:
-		return SHARE_DEPENDENCY;
+	case IDLE_DEP_REMOTE:
+	case IDLE_DEP_EVENT:
+	case IDLE_DEP_HOST_FN:
+	case IDLE_DEP_EXTERNAL:
+	case IDLE_DEP_UNRESOLVED: return SHARE_DEPENDENCY;
 	case IDLE_PROFILER:
 		return SHARE_PROFILER;
 	case IDLE_UNCAPTURED: case IDLE_NO_WORK: case IDLE_UNKNOWN_LOSS: case IDLE_UNKNOWN_ORPHAN: case IDLE_UNKNOWN:
@@ -238,7 +242,8 @@ static void add_piece(struct window_time *out, enum trigger trigger, const struc
 
 	out->ns[share] += ns;
 	if (share == SHARE_LAUNCH)
-		*(trigger == TRIGGER_LATENCY && p->class == IDLE_LAUNCH_DEVICE ? &out->latency_ns : &out->starved_ns) += ns;
+		*(trigger == TRIGGER_LATENCY && p->class == IDLE_LAUNCH_DEVICE ? &out->latency_ns : &out->starved_ns) +=
+			ns;
 	if (share == SHARE_DEPENDENCY && p->class != IDLE_DEP_UNRESOLVED)
 		out->dep_known_ns += ns;
 	if (share == SHARE_IO && p->row != NULL_ref)

@@ -57,14 +57,14 @@ static bool need(struct trace *trace, struct err *err)
 {
 	static const struct need needs[] = {
 		{ TABLE_kernel, BIT(kernel, op) | BIT(kernel, shape) },
-		{ TABLE_kernel_shape, BIT(kernel_shape, short_name) | BIT(kernel_shape, grid_x) | BIT(kernel_shape, grid_y) |
-					      BIT(kernel_shape, grid_z) },
+		{ TABLE_kernel_shape, BIT(kernel_shape, short_name) | BIT(kernel_shape, grid_x) |
+		                              BIT(kernel_shape, grid_y) | BIT(kernel_shape, grid_z) },
 		{ TABLE_op, BIT(op, name) | BIT(op, input_dims) | BIT(op, input_types) | BIT(op, input_strides) |
-				    BIT(op, input_values) },
+		                    BIT(op, input_values) },
 		{ TABLE_memcpy, BIT(memcpy, bytes) | BIT(memcpy, kind) },
 		{ TABLE_device, BIT(device, name) | BIT(device, compute_major) | BIT(device, compute_minor) |
-					BIT(device, memory_rate) | BIT(device, l2_bytes) | BIT(device, n_sms) |
-					BIT(device, clock_hz) },
+		                        BIT(device, memory_rate) | BIT(device, l2_bytes) | BIT(device, n_sms) |
+		                        BIT(device, clock_hz) },
 	};
 
 	return trace_need(trace, needs, ARRAY_LEN(needs), err);
@@ -79,7 +79,8 @@ static void find_peaks(struct search *s, ref device, struct arena *arena)
 	out->peak_flops = out->peak_bytes_per_s = NAN;
 	if (device == NULL_ref)
 		return;
-	s->peaks = peaks_find(trace_text(s->trace, d->name[device]), d->compute_major[device], d->compute_minor[device]);
+	s->peaks =
+		peaks_find(trace_text(s->trace, d->name[device]), d->compute_major[device], d->compute_minor[device]);
 	if (s->peaks) {
 		s->peak_bytes_per_s = s->peaks->gb_per_s * 1e9;
 		s->l2_bytes = s->peaks->l2_mib * 1048576;
@@ -88,8 +89,9 @@ static void find_peaks(struct search *s, ref device, struct arena *arena)
 	}
 	if (d->memory_rate[device] > 0) {
 		s->peak_bytes_per_s = (double)d->memory_rate[device];
-		out->peak_source = s->peaks ? arena_print(arena, "device table: %s; bandwidth: the file", s->peaks->name)
-					    : "bandwidth: the file";
+		out->peak_source = s->peaks
+		                           ? arena_print(arena, "device table: %s; bandwidth: the file", s->peaks->name)
+		                           : "bandwidth: the file";
 	}
 	if (d->l2_bytes[device] > 0)
 		s->l2_bytes = (double)d->l2_bytes[device];
@@ -267,7 +269,9 @@ bool bounds_of(struct bounds *out, const struct timeline *tl, size_t device, str
 {
 	struct trace *trace = tl->trace;
 	struct arena scratch = { 0 };
-	struct search s = { .trace = trace, .out = out, .proof_share = limits->bound_proof_share, .keys.arena = &scratch };
+	struct search s = {
+		.trace = trace, .out = out, .proof_share = limits->bound_proof_share, .keys.arena = &scratch
+	};
 	struct op_time *times;
 
 	*out = (struct bounds){ 0 };

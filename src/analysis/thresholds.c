@@ -77,7 +77,8 @@ bool thresholds_set(struct thresholds *thresholds, const char *words, struct err
 		return fail(err, "threshold %.*s: no value, expected NAME=VALUE",
 			    (int)(equal ? (size_t)(equal - words) : strlen(words)), words);
 	if (!(def = find_def(words, (size_t)(equal - words))))
-		return fail(err, "threshold %.*s: no such threshold (--thresholds lists them)", (int)(equal - words), words);
+		return fail(err, "threshold %.*s: no such threshold (--thresholds lists them)", (int)(equal - words),
+		            words);
 	value = strtod(equal + 1, &end);
 	if (end == equal + 1 || !read_factor(def, end, &factor) || !isfinite(value * factor))
 		return fail(err, "threshold %s: %s is not a number of %s", def->name, equal + 1, def->unit);

@@ -245,7 +245,8 @@ static void expect_as_counted(struct hand *h, size_t n, int64_t from, int64_t to
 	for (size_t i = 0; i < n; i++) {
 		const struct op *o = &h->ops[i];
 
-		n_ops[o->class] += o->start_ns < to && (o->start_ns == o->end_ns ? o->start_ns >= from : o->end_ns > from);
+		n_ops[o->class] +=
+			o->start_ns < to && (o->start_ns == o->end_ns ? o->start_ns >= from : o->end_ns > from);
 	}
 	for (size_t c = 0; c < N_OP_CLASSES; c++) {
 		EXPECT_EQ_INT(a.exposed_ns[c], exposed[c]);
@@ -258,7 +259,8 @@ static void expect_as_counted(struct hand *h, size_t n, int64_t from, int64_t to
 	EXPECT_EQ_INT(a.kernel_busy_ns, kernels);
 	EXPECT_EQ_INT(a.memory_busy_ns, memory);
 	EXPECT_EQ_INT(a.exposed_copy_ns, copies);
-	EXPECT_EQ_INT(a.exposed_ns[OP_COMPUTE] + account_exposed_comm_ns(&a) + a.exposed_copy_ns + a.idle_ns, to - from);
+	EXPECT_EQ_INT(a.exposed_ns[OP_COMPUTE] + account_exposed_comm_ns(&a) + a.exposed_copy_ns + a.idle_ns,
+	              to - from);
 }
 
 TEST(account, is_what_counting_every_ns_gives_on_a_thousand_timelines)

@@ -43,8 +43,9 @@ static void judge_trace(struct judged *j, struct trace *trace, const struct scop
 	j->states = states_of(&j->tl, &j->arena);
 	EXPECT_DONE(idle_of(&j->idle, &j->tl, device, j->states, &limits, &j->arena, &err), err);
 	EXPECT_DONE(bounds_of(&j->bounds, &j->tl, device, j->scope.window, &limits, &j->arena, &err), err);
-	j->v = bottleneck_of(&(struct bottleneck_input){ &j->tl, device, &j->scope, j->states, &j->idle, &j->bounds, &limits },
-			     &j->arena);
+	j->v = bottleneck_of(
+		&(struct bottleneck_input){ &j->tl, device, &j->scope, j->states, &j->idle, &j->bounds, &limits },
+		&j->arena);
 }
 
 static void judge(struct judged *j, const char *text, int64_t from, int64_t to)
@@ -121,7 +122,8 @@ TEST(bottleneck, is_latency_by_grids_that_leave_the_device_empty)
 {
 	JUDGED(j);
 
-	judge(&j, DEVICE "kernel scan grid=1x1x1 launch=-20..-10 0..90\nkernel gemm grid=999x1x1 launch=-9..-8 90..100\n",
+	judge(&j,
+	      DEVICE "kernel scan grid=1x1x1 launch=-20..-10 0..90\nkernel gemm grid=999x1x1 launch=-9..-8 90..100\n",
 	      0, 100);
 	expect_class(&j.v, BOTTLENECK_LATENCY);
 	EXPECT_NEAR(find_criterion(&j.v, "kernels.latency_proved")->value, 0.9, 1e-12);
@@ -169,7 +171,8 @@ TEST(bottleneck, is_suspected_launch_where_kernels_are_longer_than_gaps_and_call
 {
 	JUDGED(j);
 
-	judge(&j, "kernel a launch=0..5 20..70\nkernel a launch=5..10 100..150\nkernel a launch=10..15 180..230\n", 20, 230);
+	judge(&j, "kernel a launch=0..5 20..70\nkernel a launch=5..10 100..150\nkernel a launch=10..15 180..230\n", 20,
+	      230);
 	expect_class(&j.v, BOTTLENECK_LAUNCH);
 	EXPECT(!j.v.is_confirmed);
 	EXPECT_EQ_TEXT(bottleneck_name(j.v.runner_up), "kernel-bound");
@@ -183,7 +186,8 @@ TEST(bottleneck, is_host_where_nothing_names_what_the_cpu_did)
 {
 	JUDGED(j);
 
-	judge(&j, "kernel a launch=0..5000 6000..106000\nkernel a launch=1106000..1111000 1112000..1212000\n", 6000, 1212000);
+	judge(&j, "kernel a launch=0..5000 6000..106000\nkernel a launch=1106000..1111000 1112000..1212000\n", 6000,
+	      1212000);
 	expect_class(&j.v, BOTTLENECK_HOST);
 	EXPECT_NEAR(j.v.share[SHARE_HOST], 1000000.0 / 1206000, 1e-12);
 	EXPECT(j.v.coverage < 0.01); /* the calls alone */
@@ -338,7 +342,8 @@ TEST(bottleneck, depends_on_the_limits_it_is_given)
 
 	judge_trace(&j, trace_of(COPY_AND_COMM), &args, 0);
 	limits.class_primary_ratio = 1.1;
-	j.v = bottleneck_of(&(struct bottleneck_input){ &j.tl, 0, &j.scope, j.states, &j.idle, &j.bounds, &limits }, &j.arena);
+	j.v = bottleneck_of(&(struct bottleneck_input){ &j.tl, 0, &j.scope, j.states, &j.idle, &j.bounds, &limits },
+	                    &j.arena);
 	expect_class(&j.v, BOTTLENECK_COPY);
 	EXPECT_EQ_TEXT(bottleneck_name(j.v.runner_up), "communication-bound");
 }
@@ -531,9 +536,9 @@ TEST(bottleneck, is_of_each_device_in_a_capture_of_two_ranks)
 TEST(bottleneck, accounts_for_every_ns_of_every_capture)
 {
 	static const char *const captures[] = {
-		"test/data/torch/gpt_train.json.gz", "test/data/torch/sync_bound.json.gz", "test/data/nsys/kernels.sqlite.gz",
-		"test/data/nsys/gpt_train.sqlite.gz", "test/data/ddp/nsys_balanced.sqlite.gz",
-		"test/data/ddp/balanced.rank1.json.gz",
+		"test/data/torch/gpt_train.json.gz",     "test/data/torch/sync_bound.json.gz",
+		"test/data/nsys/kernels.sqlite.gz",      "test/data/nsys/gpt_train.sqlite.gz",
+		"test/data/ddp/nsys_balanced.sqlite.gz", "test/data/ddp/balanced.rank1.json.gz",
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(captures); i++) {
@@ -548,8 +553,9 @@ TEST(bottleneck, accounts_for_every_ns_of_every_capture)
 
 			for (int t = 0; t < N_TRIGGERS; t++)
 				idle_ns += s.by_trigger[t];
-			EXPECT_EQ_INT(a.exposed_ns[OP_COMPUTE] + account_exposed_comm_ns(&a) + a.exposed_copy_ns + a.idle_ns,
-				      a.wall_ns);
+			EXPECT_EQ_INT(a.exposed_ns[OP_COMPUTE] + account_exposed_comm_ns(&a) + a.exposed_copy_ns +
+			                      a.idle_ns,
+			              a.wall_ns);
 			EXPECT_EQ_INT(idle_ns, a.idle_ns);
 		}
 		EXPECT_NEAR(j.v.share[SHARE_NONE], 0, 0.02);

@@ -8,7 +8,8 @@
 
 /* ---- work of one op ---- */
 
-static struct op_work work(const char *name, const char *dims, const char *types, const char *strides, const char *values)
+static struct op_work work(const char *name, const char *dims, const char *types, const char *strides,
+                           const char *values)
 {
 	return op_work_of(&(struct op_text){ name, dims, types, strides, values });
 }
@@ -50,12 +51,14 @@ TEST(bounds, count_an_input_that_may_be_another_one_both_ways)
 /* N, K, P, Q = 2, 8, 5, 5 from 9x9 with padding 1 and stride 2; 2 x 2 x 8 x 25 x 4 x 9 FLOPs. */
 TEST(bounds, count_a_convolution_from_its_values)
 {
-	struct op_work w = work("aten::cudnn_convolution", "[[2, 4, 9, 9], [8, 4, 3, 3], [], [], [], []]",
-				"[\"c10::Half\", \"c10::Half\", \"ScalarList\", \"ScalarList\", \"ScalarList\", \"Scalar\"]", NULL,
-				"[\"\", \"\", \"[1, 1]\", \"[2, 2]\", \"[1, 1]\", \"1\"]");
+	struct op_work w =
+		work("aten::cudnn_convolution", "[[2, 4, 9, 9], [8, 4, 3, 3], [], [], [], []]",
+	             "[\"c10::Half\", \"c10::Half\", \"ScalarList\", \"ScalarList\", \"ScalarList\", \"Scalar\"]", NULL,
+	             "[\"\", \"\", \"[1, 1]\", \"[2, 2]\", \"[1, 1]\", \"1\"]");
 
 	EXPECT_NEAR(w.flops, 28800, 0);
-	w = work("aten::cudnn_convolution", "[[2, 4, 9, 9], [8, 4, 3, 3]]", "[\"c10::Half\", \"c10::Half\"]", NULL, NULL);
+	w = work("aten::cudnn_convolution", "[[2, 4, 9, 9], [8, 4, 3, 3]]", "[\"c10::Half\", \"c10::Half\"]", NULL,
+	         NULL);
 	EXPECT_NEAR(w.flops, 0, 0);
 	w = work("aten::convolution_backward", "[[2, 8, 5, 5], [2, 4, 9, 9], [8, 4, 3, 3]]",
 		 "[\"c10::Half\", \"c10::Half\", \"c10::Half\"]", NULL, NULL);
@@ -297,8 +300,9 @@ TEST(bounds, prove_nothing_on_a_device_that_is_not_known)
 
 TEST(bounds, take_bandwidth_and_cache_from_the_file)
 {
-	const struct bounds b = bounds_of_text("device \"Some GPU\" ordinal=0 memory_rate=5000000000000 l2_bytes=1048576\n"
-					       SIN "kernel sin external_id=1 0..500000\n");
+	const struct bounds b =
+		bounds_of_text("device \"Some GPU\" ordinal=0 memory_rate=5000000000000 l2_bytes=1048576\n" SIN
+	                       "kernel sin external_id=1 0..500000\n");
 
 	EXPECT_EQ_INT(b.proved_ns[BOUND_MEMORY], 500000);
 	EXPECT_NEAR(b.peak_bytes_per_s, 5e12, 0);
@@ -307,7 +311,8 @@ TEST(bounds, take_bandwidth_and_cache_from_the_file)
 
 TEST(bounds, do_not_count_the_direct_work_of_a_transformed_convolution)
 {
-#define CONV "op aten::cudnn_convolution external_id=1 input_dims=\"[[256, 256, 56, 56], [256, 256, 3, 3], [], [], []]\" " \
+#define CONV                                                                                                           \
+	"op aten::cudnn_convolution external_id=1 input_dims=\"[[256, 256, 56, 56], [256, 256, 3, 3], [], [], []]\" "  \
 	"input_types=\"['c10::Half', 'c10::Half']\" input_values=\"['', '', '[1, 1]', '[1, 1]', '[1, 1]']\" 0..10\n"
 	/* 2 x 256 x 56 x 56 x 256 x 256 x 9 FLOPs in 1.2 ms: 789 TFLOP/s. */
 	EXPECT_EQ_INT(bounds_of_text(H200 CONV "kernel sm90_implicit_gemm external_id=1 0..1200000\n")
