@@ -277,7 +277,7 @@ static bool profiler_window(const struct timeline *tl, struct interval *out)
 static void choose_window(struct scope *out, const struct timeline *tl, const struct scope_args *args)
 {
 	if (args->has_window) {
-		out->window = args->window;
+		out->window = interval_clip(args->window, (struct interval){ tl->first_ns, tl->last_ns });
 		out->kind = SCOPE_GIVEN;
 	} else if (span_of_steps(out, &out->window)) {
 		out->kind = args->steps ? SCOPE_GIVEN : SCOPE_STEPS;
@@ -308,6 +308,19 @@ static bool need(struct trace *trace, struct err *err)
 	return trace_need(trace, needs, ARRAY_LEN(needs), err);
 }
 
+static bool check_window(const struct timeline *tl, const struct scope_args *args, struct err *err)
+{
+	if (!args->has_window)
+		return true;
+	if (args->window.end_ns <= args->window.start_ns)
+		return fail(err, "window: ends at %lld ns, starts at %lld ns", (long long)args->window.end_ns,
+		            (long long)args->window.start_ns);
+	if (args->window.end_ns <= tl->first_ns || args->window.start_ns >= tl->last_ns)
+		return fail(err, "window: nothing in it, the capture lasts from %lld to %lld ns", (long long)tl->first_ns,
+		            (long long)tl->last_ns);
+	return true;
+}
+
 bool scope_find(struct scope *out, const struct timeline *tl, const struct scope_args *args, struct arena *arena,
                 struct err *err)
 {
@@ -320,9 +333,8 @@ bool scope_find(struct scope *out, const struct timeline *tl, const struct scope
 	*out = (struct scope){ 0 };
 	if (!need(tl->trace, err))
 		return false;
-	if (args->has_window && args->window.end_ns <= args->window.start_ns)
-		return fail(err, "window: ends at %lld ns, starts at %lld ns", (long long)args->window.end_ns,
-		            (long long)args->window.start_ns);
+	if (!check_window(tl, args, err))
+		return false;
 	call_sums_begin(&sums, tl, &scratch);
 	out->source = find_marked_steps(&found, tl, &sums, args->step, &scratch);
 	if (args->step && !found.n) {

@@ -1,7 +1,7 @@
 /*
  * analysis/scope.h - which part of a trace is analysed, and its steps.
  *
- * The window is what the user asked for; else the span of the steps that were
+ * The window is what the user asked for, as far as the capture reaches; else the span of the steps that were
  * found (ProfilerStep, a range that repeats, launches of one graph, else the
  * period of the sequence of kernels); else from cudaProfilerStart to Stop; else
  * the whole capture, which then includes start-up.
@@ -17,7 +17,15 @@ struct interval {
 	int64_t start_ns, end_ns;
 };
 
-static inline int64_t interval_ns(struct interval s) { return s.end_ns > s.start_ns ? s.end_ns - s.start_ns : 0; }
+/* Its length; INT64_MAX for one that is longer. */
+static inline int64_t interval_ns(struct interval s)
+{
+	int64_t length_ns;
+
+	if (s.end_ns <= s.start_ns)
+		return 0;
+	return __builtin_sub_overflow(s.end_ns, s.start_ns, &length_ns) ? INT64_MAX : length_ns;
+}
 
 /* The part of a span that lies in another; empty (start == end) when there is none. */
 static inline struct interval interval_clip(struct interval s, struct interval to)

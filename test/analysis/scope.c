@@ -110,12 +110,16 @@ TEST(scope, takes_the_window_that_was_asked_for)
 {
 	const struct found *f = find_with(profiled, (struct scope_args){ .has_window = true, .window = { 120, 330 } });
 
-	EXPECT_EQ_TEXT(window_of(&f->scope), "given 120..330");
+	EXPECT_EQ_TEXT(window_of(&f->scope), "given 120..320");
 	/* Step 8 lies inside; step 9 does, and is partial. */
 	EXPECT_EQ_INT(f->scope.n_used, 1);
 	EXPECT(scope_uses(&f->scope, 1));
 	f = find_with(profiled, (struct scope_args){ .has_window = true, .window = { 9, 9 } });
 	EXPECT_EQ_TEXT(f->err.text, "window: ends at 9 ns, starts at 9 ns");
+	f = find_with(profiled, (struct scope_args){ .has_window = true, .window = { 320, INT64_MAX } });
+	EXPECT_EQ_TEXT(f->err.text, "window: nothing in it, the capture lasts from 0 to 320 ns");
+	f = find_with(profiled, (struct scope_args){ .has_window = true, .window = { INT64_MIN, INT64_MAX } });
+	EXPECT_EQ_TEXT(window_of(&f->scope), "given 0..320");
 }
 
 /* Collectives repeat more often than steps, and lie on another thread; the numbers of the names differ. */
