@@ -195,12 +195,14 @@ void section_path(const struct answer *a, struct document *d)
 	}
 }
 
-/* The part of today's duration below which there is no further gain: the lowest knee. */
+/* The part of today's duration below which there is no further gain: the lowest knee, if the curve is flat from there. */
 static const char *say_knee(const struct speech *s, const struct what_if *w)
 {
-	if (!w->curve.n_knees)
-		return say_percent(s, 0);
-	return say_percent(s, w->curve.knees[w->curve.n_knees - 1].a);
+	const struct what_if_curve *c = &w->curve;
+	const struct knee *lowest = c->n_knees ? &c->knees[c->n_knees - 1] : NULL;
+	const bool is_flat = lowest && lowest->finish_ns - (double)c->at_0_ns < 1;
+
+	return say_percent(s, is_flat ? lowest->a : 0);
 }
 
 void section_what_if(const struct answer *a, struct document *d)
