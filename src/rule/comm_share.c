@@ -1,15 +1,17 @@
 /*
  * rule/comm_share.c - communication takes much of the time in which the device
- * is busy; what to check depends on whether it waits or transfers.
+ * is busy; what to check depends on whether it waits or transfers. Time at stake
+ * is exposed communication; of it only the transfer, where ranks were matched:
+ * waiting is told by ranks.waiting, with what of it could come back.
  */
 #include <math.h>
 
 #include "rule/comm.h"
 
 static const struct phrase waits_statement = {
-	"Communication is {share} of the GPU's busy time ({time} exposed), and {wait} of it is waiting for another rank against "
+	"Communication is {share} of the GPU's busy time ({exposed} exposed), and {wait} of it is waiting for another rank against "
 	"{transfer} of transfer: the links are not what bounds it.",
-	"通信占 GPU 忙碌时间的 {share}（未被掩盖 {time}），其中等待其他 rank {wait}，实际传输 {transfer}：瓶颈不在链路。" };
+	"通信占 GPU 忙碌时间的 {share}（未被掩盖 {exposed}），其中等待其他 rank {wait}，实际传输 {transfer}：瓶颈不在链路。" };
 static const struct phrase waits_advice = {
 	"Look at the rank that comes last and at what it does before (ranks.waiting): uneven batches or sequence lengths, slower "
 	"submission, data loading. Topology and bandwidth come later.",
@@ -26,11 +28,11 @@ static void check(const struct rule *self, const struct analysis *a, struct find
 	f = finding_add(out, self, isnan(c.transfer_share) ? FINDING_SUSPECTED : FINDING_CONFIRMED);
 	f->class = BOTTLENECK_COMM;
 	f->device = c.device;
-	f->time_ns = c.exposed_ns;
+	f->time_ns = isnan(c.transfer_share) ? c.exposed_ns : whole_ns((double)c.exposed_ns * c.transfer_share);
 	f->coverage_of = f->coverage_have = c.n;
 	finding_test(f, "share", VALUE_SHARE, c.of_busy, a->limits.comm_busy_share, true);
 	finding_value(f, "n", VALUE_COUNT, (double)c.n);
-	finding_value(f, "time", VALUE_NS, (double)c.exposed_ns);
+	finding_value(f, "exposed", VALUE_NS, (double)c.exposed_ns);
 	finding_text(f, "name", c.largest);
 	if (!isnan(c.transfer_share)) {
 		finding_value(f, "wait", VALUE_NS, (double)c.wait_ns);
@@ -42,15 +44,16 @@ static void check(const struct rule *self, const struct analysis *a, struct find
 	}
 	cite_op(f, l, c.longest);
 	f->evidence_total = c.n;
-	take_gain(f, l, "comm=0");
+	if (isnan(c.transfer_share))
+		take_gain(f, l, "comm=0");
 }
 
 const struct rule rule_comm_share = {
 	.name = "comm.share",
 	.title = { "Communication takes much of the GPU", "通信占比过高" },
 	.statement = {
-		"{n} communication kernels take {share} of the GPU's busy time, {time} of it exposed; most in `{name}`.",
-		"{n} 个通信 kernel 占 GPU 忙碌时间的 {share}，其中 {time} 未被掩盖；占比最大的是 `{name}`。" },
+		"{n} communication kernels take {share} of the GPU's busy time, {exposed} of it exposed; most in `{name}`.",
+		"{n} 个通信 kernel 占 GPU 忙碌时间的 {share}，其中 {exposed} 未被掩盖；占比最大的是 `{name}`。" },
 	.advice = {
 		"Check topology (`nvidia-smi topo -m`: NVLink or only PCIe; NUMA node of GPU and NIC), that NCCL uses GPU-direct RDMA "
 		"(`NCCL_DEBUG=INFO`: GDRDMA, NVLS), message sizes and bus bandwidth against `nccl-tests`, and the balance of the ranks.",

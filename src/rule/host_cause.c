@@ -30,4 +30,5 @@ void check_host_cause(const struct rule *self, struct findings *out, enum bottle
 	for (size_t i = 0; i < times.n && i < 3; i++)
 		finding_cite(f, times.of[i].piece->table, times.of[i].piece->row);
 	cite_gap(f, l, times.of[0].gap);
+	take_gain(f, l, "host=0");
 }

@@ -314,6 +314,17 @@ static void take(struct finding *f, const struct what_if *w)
 	f->gain_from = w->text;
 }
 
+/* Ask what nobody has asked yet, when enough is at stake. Words that the model does not understand have no answer. */
+static void ask_model(struct finding *f, const struct lookup *l, const char *words)
+{
+	struct what_if answer;
+	struct err err;
+
+	if (l->a->has_model && (double)f->time_ns >= 3 * l->a->limits.finding_min_share * (double)l->wall_ns &&
+	    what_if_answer(&answer, &l->a->model, &l->a->tl, words, &l->a->limits, l->a->arena, &err) && answer.is_answered)
+		take(f, &answer);
+}
+
 void take_gain(struct finding *f, const struct lookup *l, const char *words)
 {
 	for (size_t i = 0; i < l->a->n_what_ifs; i++)
@@ -321,6 +332,7 @@ void take_gain(struct finding *f, const struct lookup *l, const char *words)
 			take(f, &l->a->what_ifs[i]);
 			return;
 		}
+	ask_model(f, l, words);
 }
 
 /* True when a pattern without its anchors and backslashes is the name, and "=2x" follows it. */

@@ -104,7 +104,7 @@ void cite_gap(struct finding *f, const struct lookup *l, const struct gap *gap);
 void cite_op(struct finding *f, const struct lookup *l, uint32_t op);
 void cite_call(struct finding *f, const struct lookup *l, uint32_t call);
 
-/* The gain of the what-if with these words, if it was answered. */
+/* The gain of the what-if with these words: one that was answered, else the model is asked. Set the time at stake first. */
 void take_gain(struct finding *f, const struct lookup *l, const char *what_if);
 
 /* The same of "kernel:NAME=2x", whatever of NAME is anchored or escaped. */

@@ -1,7 +1,9 @@
 /*
  * rule/rank_waiting.c - the other ranks wait in collectives for one that comes
  * last. The last to arrive is late, not yet guilty: the cause is what it did
- * before and its peers did not.
+ * before and its peers did not. What could come back is bounded by the model
+ * with that rank at its peers' speed: lateness that hides behind something else
+ * costs nothing.
  */
 #include "rule/comm.h"
 
@@ -66,6 +68,12 @@ static const struct phrase advices[N_LATENESS_CAUSES] = {
 		"检查它到主机的通路：PCIe 宽度与代数、缓冲区所在 NUMA、是否使用锁页内存。" },
 };
 
+static const struct phrase nothing_to_gain = {
+	"Nothing comes back by this alone: at its peers' speed the steps would be as long, since the others submit no faster. Cure "
+	"what bounds them all first (launch.bound, host.work), then look again.",
+	"仅解决这一点不会有收益：即使该 rank 与其他 rank 同样快，每步也不会变短，因为其他 rank 的提交并不更快。请先解决共同的瓶颈（launch.bound、"
+	"host.work），再重新分析。" };
+
 /* "1"; where ranks were numbered here, with the process that is meant: "0 (pid 480)". */
 static const char *rank_words(const struct lookup *l, const struct rank_summary *r)
 {
@@ -86,6 +94,14 @@ static void tell(const struct rule *self, const struct lookup *l, const struct r
 	f->rank = r->rank;
 	f->device = r->device < l->a->tl.n_devices ? r->device : SIZE_MAX;
 	f->time_ns = r->critical_ns;
+	if (r->at_peer_speed_ns != NULL_i64) {
+		const int64_t most_ns = whole_ns((double)r->at_peer_speed_ns * l->n_steps);
+
+		f->time_ns = most_ns < f->time_ns ? most_ns : f->time_ns;
+		f->gain_low_ns = 0;
+		f->gain_high_ns = most_ns;
+		f->gain_from = arena_print(l->a->arena, "rank:%d=peers", r->rank);
+	}
 	f->coverage_of = l->a->ranks.n_collectives;
 	f->coverage_have = l->a->ranks.n_split < f->coverage_of ? l->a->ranks.n_split : f->coverage_of;
 	finding_test(f, "late_share", VALUE_SHARE, late_share, l->a->limits.straggler_late_share,
@@ -103,11 +119,7 @@ static void tell(const struct rule *self, const struct lookup *l, const struct r
 		finding_value(f, "extra_time", VALUE_NS, (double)r->extra_ns_per_step);
 	}
 	f->own_statement = &statements[r->cause];
-	f->own_advice = &advices[r->cause];
-	if (r->at_peer_speed_ns != NULL_i64) {
-		f->gain_low_ns = f->gain_high_ns = whole_ns((double)r->at_peer_speed_ns * l->n_steps);
-		f->gain_from = arena_print(l->a->arena, "rank:%d=peers", r->rank);
-	}
+	f->own_advice = r->at_peer_speed_ns == 0 ? &nothing_to_gain : &advices[r->cause];
 	cite_op(f, l, r->late_op);
 	if (r->late_op != NULL_ref)
 		cite_call(f, l, l->a->tl.ops[r->late_op].call);

@@ -41,6 +41,8 @@ TEST(findings_of_captures, launch_bound_is_launch_overhead_of_tiny_kernels)
 		EXPECT_EQ_INT(told_place(&told, "launch.bound"), 1);
 		EXPECT_EQ_INT(f->severity, FINDING_CRITICAL);
 		EXPECT(f->own_advice); /* all steps launch the same: a graph */
+		EXPECT(f->gain_low_ns >= 0 && f->gain_low_ns < f->gain_high_ns);
+		EXPECT_EQ_INT(f->gain_high_ns, f->time_ns);
 		f = told_by(&told, "launch.tiny_kernels");
 		EXPECT(f);
 		EXPECT_EQ_INT(told_value(f, "per_step"), 1200);
@@ -151,7 +153,26 @@ TEST(findings_of_captures, ranks_wait_for_rank_1_by_its_submission)
 	/* Waiting is not cured by links or overlap. */
 	f = told_by(&told, "comm.share");
 	EXPECT(f && f->own_advice);
-	EXPECT(told_by(&told, "comm.exposed")->time_ns < told_by(&told, "ranks.waiting")->time_ns / 5);
+	EXPECT(told_by(&told, "comm.exposed")->time_ns < told_by(&told, "ranks.waiting")->time_ns / 2);
+	told_end(&told);
+}
+
+/* It has 40 more products a step and comes last, and no step is longer for it: nothing would come back. */
+TEST(findings_of_captures, a_straggler_that_costs_nothing_is_for_information)
+{
+	static const char *const paths[] = { "test/data/ddp/straggler.rank0.json.gz", "test/data/ddp/straggler.rank1.json.gz" };
+	const struct finding *f;
+	struct told told;
+
+	tell_capture(&told, paths, 2);
+	f = told_by(&told, "ranks.waiting");
+	EXPECT(f);
+	EXPECT_EQ_INT(f->rank, 1);
+	EXPECT_EQ_INT(told_value(f, "late"), 33);
+	EXPECT_EQ_INT(told_value(f, "extra"), 40);
+	EXPECT_EQ_INT(f->severity, FINDING_INFO);
+	EXPECT_EQ_INT(f->gain_high_ns, 0);
+	EXPECT(strstr(finding_say(f, &f->rule->advice, false, &told.arena), "Nothing comes back by this alone"));
 	told_end(&told);
 }
 
