@@ -236,3 +236,20 @@ TEST(answer, has_every_field_of_json_in_its_manual)
 	EXPECT(n_keys > 500);
 	trace_close(trace);
 }
+
+TEST(answer, stands_times_at_the_ends_of_what_a_number_holds)
+{
+	static const char hostile[] =
+		"kernel a stream=7 correlation=1 -9223372036854775807..9223372036854775806\n"
+		"kernel b stream=7 correlation=2 9223372036854775000..9223372036854775806\n"
+		"kernel \"\" stream=9 correlation=3 -5..5\n"
+		"memcpy kind=HtoD bytes=18446744073709551614 stream=7 correlation=4 0..9223372036854775806\n"
+		"api cudaLaunchKernel correlation=1 -9223372036854775807..9223372036854775806\n"
+		"api \"\" correlation=3 0..0\n"
+		"memory bytes=9223372036854775807 device_number=0 allocator=driver address=1 @1\n"
+		"memory bytes=9223372036854775807 device_number=0 allocator=driver address=2 @2\n";
+	static const char *const formats[] = { "text", "markdown", "json", "html" };
+
+	for (size_t i = 0; i < ARRAY_LEN(formats); i++)
+		EXPECT(*answer_to(hostile, (struct question){ .format = formats[i], .language = i & 1 ? "zh" : "en" }));
+}
