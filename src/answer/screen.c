@@ -307,12 +307,13 @@ static void add_first(const struct answer *a, struct document *d)
 			continue;
 		if (f->state == FINDING_SUSPECTED)
 			level = say_with(s, SAY_suspected_mark, level);
-		advice = shortened(s, first_sentence(s, finding_say(f, &f->rule->advice, s->lang == LANG_ZH, s->arena)));
+		advice =
+			shortened(s, first_sentence(s, finding_say(f, &f->rule->advice, s->lang == LANG_ZH, s->arena)));
 		title = say_own(s, &f->rule->title);
 		gain = say_short_gain(a, f);
 		point = add_point(d, section, ++number, severity_tone(f->severity),
-		                  gain ? say_with(s, SAY_first_heading, level, title, gain, advice) :
-		                         say_with(s, SAY_finding_heading, level, title, advice));
+		                  gain ? say_with(s, SAY_first_heading, level, title, gain, advice)
+		                       : say_with(s, SAY_finding_heading, level, title, advice));
 		block_pair(d, point, say(s, SAY_label_why), say_finding(a, f));
 		block_pair(d, point, say(s, SAY_label_gain), say_gain(a, f));
 	}

@@ -195,7 +195,8 @@ void section_path(const struct answer *a, struct document *d)
 	}
 }
 
-/* The part of today's duration below which there is no further gain: the lowest knee, if the curve is flat from there. */
+/* The part of today's duration below which there is no further gain: the lowest knee, if the curve is flat from there.
+ */
 static const char *say_knee(const struct speech *s, const struct what_if *w)
 {
 	const struct what_if_curve *c = &w->curve;
