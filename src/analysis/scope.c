@@ -141,8 +141,9 @@ static void complete_steps(struct scope *out, const struct timeline *tl, const s
 			s->completion.end_ns = f->last_end_ns;
 		if (before_ns[f->thread] > s->completion.start_ns)
 			s->completion.start_ns = before_ns[f->thread];
-		if (s->completion.start_ns > s->completion.end_ns)
-			s->completion.start_ns = s->completion.end_ns;
+		/* All of it was complete before the step before: nothing is left. */
+		if (s->completion.end_ns < s->completion.start_ns)
+			s->completion.end_ns = s->completion.start_ns;
 		before_ns[f->thread] = s->completion.end_ns;
 	}
 	out->n_steps = found->n;
@@ -316,8 +317,8 @@ static bool check_window(const struct timeline *tl, const struct scope_args *arg
 		return fail(err, "window: ends at %lld ns, starts at %lld ns", (long long)args->window.end_ns,
 		            (long long)args->window.start_ns);
 	if (args->window.end_ns <= tl->first_ns || args->window.start_ns >= tl->last_ns)
-		return fail(err, "window: nothing in it, the capture lasts from %lld to %lld ns", (long long)tl->first_ns,
-		            (long long)tl->last_ns);
+		return fail(err, "window: nothing in it, the capture lasts from %lld to %lld ns",
+		            (long long)tl->first_ns, (long long)tl->last_ns);
 	return true;
 }
 

@@ -278,19 +278,24 @@ static void resolve_call(const struct waits *w, size_t index, uint32_t last_op)
 
 /* ---- rows of queries ---- */
 
-/* The end of the row of queries that begins at a call: failures, then a success; or first when it is none. */
-static size_t poll_end(const struct timeline *tl, size_t first, size_t end)
+static bool is_same_query(const struct timeline *tl, size_t a, size_t b)
 {
-	const struct api_table *api = &tl->trace->api;
+	return tl->calls[b].class == CALL_QUERY &&
+	       tl->trace->api.name[tl->calls[b].row] == tl->trace->api.name[tl->calls[a].row];
+}
+
+/*
+ * The end of the row of queries that begins at a call: failures, then a
+ * success; *is_wait tells whether it came to that.
+ */
+static size_t poll_end(const struct timeline *tl, size_t first, size_t end, bool *is_wait)
+{
 	size_t i = first;
 
-	while (i < end && tl->calls[i].class == CALL_QUERY &&
-	       api->name[tl->calls[i].row] == api->name[tl->calls[first].row] && has_failed(tl, &tl->calls[i]))
+	while (i < end && is_same_query(tl, first, i) && has_failed(tl, &tl->calls[i]))
 		i++;
-	if (i == first || i == end || tl->calls[i].class != CALL_QUERY ||
-	    api->name[tl->calls[i].row] != api->name[tl->calls[first].row] || api->result[tl->calls[i].row] != 0)
-		return first;
-	return i + 1;
+	*is_wait = i > first && i < end && is_same_query(tl, first, i) && tl->trace->api.result[tl->calls[i].row] == 0;
+	return *is_wait || i == first ? i + 1 : i;
 }
 
 static void resolve_polls(const struct waits *w, size_t first, size_t end, uint32_t last_op)
@@ -327,10 +332,12 @@ static void resolve_thread(const struct waits *w, const struct host_thread *thre
 	uint32_t last_op = NULL_ref;
 
 	for (size_t i = thread->first_call; i < end; i++) {
-		const size_t poll = tl->calls[i].class == CALL_QUERY ? poll_end(tl, i, end) : i;
+		if (tl->calls[i].class == CALL_QUERY) {
+			bool is_wait;
+			const size_t poll = poll_end(tl, i, end, &is_wait);
 
-		if (poll > i) {
-			resolve_polls(w, i, poll, last_op);
+			if (is_wait)
+				resolve_polls(w, i, poll, last_op);
 			i = poll - 1;
 			continue;
 		}

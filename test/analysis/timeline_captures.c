@@ -1,7 +1,7 @@
 /* timeline: what is promised of it, on real captures and on random ones. */
 #include <stdio.h>
 
-#include "analysis/timeline.h"
+#include "analysis/scope.h"
 #include "import/import.h"
 #include "test/test.h"
 
@@ -247,7 +247,12 @@ static size_t add_row(uint64_t *state, char *out, size_t size)
 	const int correlation = below(state, 40), stream = 7 + below(state, 3), thread = 1 + below(state, 3);
 	const int process = 1 + below(state, 2), device = below(state, 2);
 
-	switch (below(state, 4)) {
+	switch (below(state, 5)) {
+	case 3:
+		return (size_t)snprintf(out, size, "%s \"%s %d\" kind=%s process=%d thread=%d %s\n",
+					below(state, 4) ? "nvtx" : "op", below(state, 2) ? "step" : "inner",
+					below(state, 9), below(state, 4) ? "59" : "1", process, thread,
+					random_span(state));
 	case 0:
 		return (size_t)snprintf(out, size, "api %s process=%d thread=%d correlation=%d result=%d %s\n",
 					functions[below(state, ARRAY_LEN(functions))], process, thread, correlation,
@@ -270,6 +275,28 @@ static size_t add_row(uint64_t *state, char *out, size_t size)
 	}
 }
 
+/* Completions of a thread come one after the other, and the window lies in the capture. */
+static void check_scope(const struct timeline *tl, const struct scope *scope)
+{
+	size_t n_used = 0;
+
+	EXPECT(scope->window.start_ns >= tl->first_ns && scope->window.start_ns <= scope->window.end_ns);
+	for (size_t i = 0; i < scope->n_steps; i++) {
+		const struct scope_step *s = &scope->steps[i];
+
+		n_used += scope_uses(scope, i);
+		EXPECT(s->host.start_ns <= s->host.end_ns && s->completion.start_ns <= s->completion.end_ns);
+		if (i)
+			EXPECT(s[-1].process < s->process || s[-1].host.start_ns <= s->host.start_ns);
+		for (size_t k = i; k-- > 0;)
+			if (scope->steps[k].thread == s->thread) {
+				EXPECT(scope->steps[k].completion.end_ns <= s->completion.start_ns);
+				break;
+			}
+	}
+	EXPECT_EQ_INT(n_used, scope->n_used);
+}
+
 TEST(timeline_random, keeps_every_promise_whatever_comes)
 {
 	static char text[200 * 200];
@@ -277,6 +304,8 @@ TEST(timeline_random, keeps_every_promise_whatever_comes)
 	for (uint64_t seed = 1; seed <= 1000; seed++) {
 		struct arena arena = { 0 };
 		struct timeline tl;
+		struct scope scope;
+		struct scope_args args = { .with_warm_up = seed % 2 };
 		struct trace *trace;
 		struct err err;
 		uint64_t state = seed * 0x9e3779b97f4a7c15u;
@@ -289,6 +318,8 @@ TEST(timeline_random, keeps_every_promise_whatever_comes)
 		trace = trace_of(text);
 		EXPECT_DONE(timeline_build(&tl, trace, &arena, &err), err);
 		check_promises(&tl);
+		EXPECT_DONE(scope_find(&scope, &tl, &args, &arena, &err), err);
+		check_scope(&tl, &scope);
 		arena_end(&arena);
 		trace_close(trace);
 	}
