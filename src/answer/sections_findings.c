@@ -60,7 +60,8 @@ static void add_verdicts(const struct answer *a, struct document *d, struct sect
 			           say_number(s, v->criteria[k].value, 3), say_number(s, v->criteria[k].limit, 3),
 			           v->criteria[k].is_met ? "+" : "-");
 		block_pair(d, facts, say_device(a, i),
-		           arena_print(s->arena, "%s %s", say_class(s, v->class), say_standing(a, i)));
+		           arena_print(s->arena, "%s %s", say_with(s, SAY_full_stop, say_class(s, v->class)),
+		                       say_standing(a, i)));
 		if (tests.n)
 			block_pair(d, facts, say(s, SAY_label_tests), arena_copy(s->arena, tests.p, tests.n));
 		text_end(&tests);
@@ -92,7 +93,9 @@ static enum phrase_id priority_of(const struct finding *f)
 {
 	const int product = (int)f->severity * ((int)f->confidence + 1);
 
-	return product >= 6 ? SAY_priority_high : product >= 3 ? SAY_priority_medium : SAY_priority_low;
+	if (product >= 6)
+		return SAY_priority_high;
+	return product >= 4 || f->severity >= FINDING_HIGH ? SAY_priority_medium : SAY_priority_low;
 }
 
 void section_advice(const struct answer *a, struct document *d)
@@ -124,7 +127,9 @@ void section_advice(const struct answer *a, struct document *d)
 	if (!number)
 		add_note(d, section, say(s, SAY_no_findings));
 	else if (a->a->has_model)
-		add_note(d, section, say_with(s, SAY_what_if_error, say_percent(s, a->a->model.replay_error)));
+		add_note(d, section,
+		         say_with(s, SAY_full_stop,
+		                  say_with(s, SAY_what_if_error, say_percent(s, a->a->model.replay_error))));
 	add_paragraph(d, section, TONE_PLAIN,
 	              arena_print(s->arena, "%s: %s", say(s, SAY_label_next), say_next_step(a)));
 }

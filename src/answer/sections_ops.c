@@ -174,7 +174,7 @@ void section_path(const struct answer *a, struct document *d)
 	add_path_tables(a, d, section);
 	add_note(d, section, say_with(s, SAY_note_path, say_ns(s, interval_ns(path->window)), clocks));
 	if (!a->a->has_model) {
-		add_note(d, section, say_error(a));
+		add_note(d, section, say_with(s, SAY_full_stop, say_error(a)));
 		return;
 	}
 	add_validity(a, d, section);
@@ -215,7 +215,7 @@ void section_what_if(const struct answer *a, struct document *d)
 	struct block *table;
 
 	if (!a->a->has_model) {
-		add_note(d, section, say_error(a));
+		add_note(d, section, say_with(s, SAY_full_stop, say_error(a)));
 		return;
 	}
 	if (!a->a->n_what_ifs) {
@@ -248,7 +248,7 @@ void section_what_if(const struct answer *a, struct document *d)
 			         arena_print(s->arena, "`%s`: %s %s", a->a->what_ifs[i].text, say(s, SAY_col_knee),
 			                     say_knee(s, &a->a->what_ifs[i])));
 	add_note(d, section, say(s, SAY_note_what_if));
-	add_note(d, section, say_error(a));
+	add_note(d, section, say_with(s, SAY_full_stop, say_error(a)));
 }
 
 static void add_ranks(const struct answer *a, struct document *d, struct section *section)
