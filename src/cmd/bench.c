@@ -295,7 +295,8 @@ static enum status answer(struct benching *with, double gate)
 		bench_to_json(&with->b, c, &out);
 	else
 		bench_print(&with->b, c, format, &out);
-	fwrite(out.p, 1, out.n, stdout);
+	if (out.n)
+		fwrite(out.p, 1, out.n, stdout);
 	text_end(&out);
 	return status_of(with, c);
 }
@@ -341,8 +342,10 @@ static enum status run(struct call *call)
 
 	if (status != STATUS_DONE)
 		return status;
-	if (!compile(&with))
+	if (!compile(&with)) {
+		pcre2_code_free(with.pattern);
 		return STATUS_WRONG;
+	}
 	with.b = (struct bench){ .command = { line_of(call->operands, call->arena) }, .profiler = { "none", "none" },
 				 .metric = o->metric, .higher_is_better = o->higher_is_better,
 				 .n_warm_up = o->warm_up.given ? (uint64_t)o->warm_up.value : 1 };
