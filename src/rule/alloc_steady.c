@@ -27,12 +27,10 @@ static bool is_allocation(const char *name)
 static struct allocations find_allocations(const struct lookup *l)
 {
 	const struct timeline *tl = &l->a->tl;
-	struct arena scratch = { 0 };
-	struct charge *charges = arena_array(&scratch, struct charge, tl->n_calls);
+	struct charges charges = { 0 };
 	struct allocations all = { 0 };
 	uint32_t thread = NULL_ref;
 	bool has_launched = false;
-	size_t n = 0;
 
 	for (uint32_t i = 0; i < tl->n_calls; i++) {
 		const struct call *call = lookup_call(l, i);
@@ -55,10 +53,10 @@ static struct allocations find_allocations(const struct lookup *l)
 		all.n_among += has_launched;
 		has_launched = false;
 		add_ns(&all.call_ns, lookup_clip_ns(l, call->start_ns, call->end_ns));
-		charges[n++] = (struct charge){ i, duration_ns(call->start_ns, call->end_ns) };
+		charge_add(&charges, i, duration_ns(call->start_ns, call->end_ns));
 	}
-	all.places = places_of(l, charges, n);
-	arena_end(&scratch);
+	all.places = places_of(l, &charges);
+	charges_end(&charges);
 	return all;
 }
 

@@ -74,14 +74,11 @@ static void add_waiting(const struct lookup *l, struct copies *c)
 struct copies copies_of(const struct lookup *l)
 {
 	const struct timeline *tl = &l->a->tl;
-	struct arena scratch = { 0 };
 	struct copies c = { 0 };
-	struct charge *charges[N_COPY_KINDS];
-	size_t n_charges[N_COPY_KINDS] = { 0 };
+	struct charges charges[N_COPY_KINDS] = { { 0 } };
 	int64_t largest_ns[N_COPY_KINDS];
 
 	for (int k = 0; k < N_COPY_KINDS; k++) {
-		charges[k] = arena_array(&scratch, struct charge, l->end_op - l->first_op);
 		c.largest[k] = NULL_ref;
 		largest_ns[k] = -1;
 	}
@@ -104,7 +101,7 @@ struct copies copies_of(const struct lookup *l)
 		add_ns(&c.ns[kind], duration_ns(op->start_ns, op->end_ns));
 		add_ns(&c.exposed_ns[kind], exposed);
 		if (op->call != NULL_ref)
-			charges[kind][n_charges[kind]++] = (struct charge){ op->call, exposed };
+			charge_add(&charges[kind], op->call, exposed);
 		if (exposed > largest_ns[kind]) {
 			largest_ns[kind] = exposed;
 			c.largest[kind] = (uint32_t)(op - tl->ops);
@@ -113,10 +110,10 @@ struct copies copies_of(const struct lookup *l)
 	for (int k = 0; k < N_COPY_KINDS; k++) {
 		if (c.exposed_ns[k] > l->of->account.exposed_copy_ns)
 			c.exposed_ns[k] = l->of->account.exposed_copy_ns;
-		c.places[k] = places_of(l, charges[k], n_charges[k]);
+		c.places[k] = places_of(l, &charges[k]);
+		charges_end(&charges[k]);
 	}
 	add_waiting(l, &c);
-	arena_end(&scratch);
 	return c;
 }
 

@@ -36,11 +36,11 @@ static bool is_inner(uint8_t trigger)
 static void find_gaps(const struct lookup *l, struct launch_facts *out, struct arena *arena)
 {
 	const struct idle *idle = &l->of->idle;
-	struct charge *charges = arena_array(arena, struct charge, idle->n_gaps);
+	struct charges charges = { 0 };
 	int64_t *lengths = arena_array(arena, int64_t, idle->n_gaps);
 	struct idle_walk walk = { 0 };
 	const struct gap *last = NULL;
-	size_t n = 0, n_gaps = 0;
+	size_t n_gaps = 0;
 	int64_t longest_ns = 0;
 
 	while (idle_next(l, &walk)) {
@@ -65,14 +65,15 @@ static void find_gaps(const struct lookup *l, struct launch_facts *out, struct a
 		}
 		if (call == NULL_ref)
 			continue;
-		if (n && charges[n - 1].call == call)
-			add_ns(&charges[n - 1].ns, walk.ns);
-		else if (n < idle->n_gaps)
-			charges[n++] = (struct charge){ call, walk.ns };
+		if (charges.n && charges.at[charges.n - 1].call == call)
+			add_ns(&charges.at[charges.n - 1].ns, walk.ns);
+		else
+			charge_add(&charges, call, walk.ns);
 	}
 	sort_values(lengths, n_gaps);
 	out->median_gap_ns = n_gaps ? percentile(lengths, n_gaps, 0.5) : NAN;
-	out->places = places_of(l, charges, n);
+	out->places = places_of(l, &charges);
+	charges_end(&charges);
 }
 
 static const char *kernel_name(const struct lookup *l, const struct op *op)

@@ -256,21 +256,33 @@ static int most_first(const void *pa, const void *pb)
 
 struct named_times idle_by_name(const struct lookup *l, bool (*wants)(const struct gap *gap, const struct idle_piece *piece))
 {
-	struct named_times out = { .of = arena_array(l->arena, struct named_time, l->of->idle.n_pieces) };
+	struct named_times out = { 0 };
 	struct arena scratch = { 0 };
 	struct names names = { .arena = &scratch };
 	struct idle_walk walk = { 0 };
+	size_t room = 0;
 
 	while (idle_next(l, &walk)) {
-		const char *name = evidence_name(l, walk.at);
 		struct named_time *of;
+		const char *name;
+		uint32_t number;
 
 		if (walk.of_gap->trigger == TRIGGER_LEADING || walk.of_gap->trigger == TRIGGER_TRAILING ||
 		    !wants(walk.of_gap, walk.at))
 			continue;
+		name = evidence_name(l, walk.at);
 		out.n_pieces++;
 		out.n_named += walk.at->row != NULL_ref;
-		of = &out.of[names_number(&names, name ? name : "", name ? strlen(name) : 0)];
+		number = names_number(&names, name ? name : "", name ? strlen(name) : 0);
+		if (number == room) {
+			struct named_time *grown = arena_array(l->arena, struct named_time, room ? 2 * room : 64);
+
+			if (room)
+				memcpy(grown, out.of, room * sizeof(*grown));
+			out.of = grown;
+			room = room ? 2 * room : 64;
+		}
+		of = &out.of[number];
 		if (of->n++ == 0 || walk.ns > of->longest_ns) {
 			of->longest_ns = walk.ns;
 			of->gap = walk.of_gap;

@@ -120,18 +120,25 @@ struct site {
 	bool frame_is_chain;     /* frame_row is of callchain, not of python_frame */
 };
 
-/* Sites of calls, which come by ascending index. Owned by the lookup's arena. */
-struct site *sites_of(const struct lookup *l, const uint32_t *calls, size_t n);
-
 /* "train.py(12): step > aten::item", "step > cudaDeviceSynchronize", with what is known of it. Owned by the arena. */
 const char *site_say(const struct lookup *l, const struct site *site, struct arena *arena);
 void cite_site(struct finding *f, const struct site *site);
 
-/* Time charged to calls, and the places that it comes from, most time first. */
+/* Time charged to calls. A zeroed one is empty; charges_end gives the memory back. */
 struct charge {
 	uint32_t call;
 	int64_t ns;
 };
+
+struct charges {
+	struct charge *at;
+	size_t n, room;
+};
+
+void charge_add(struct charges *charges, uint32_t call, int64_t ns);
+void charges_end(struct charges *charges);
+
+/* The places that charges come from, most time first. */
 
 struct place {
 	struct site site;
@@ -147,4 +154,4 @@ struct places {
 };
 
 /* The charges come out sorted by call. Owned by the lookup's arena. */
-struct places places_of(const struct lookup *l, struct charge *charges, size_t n);
+struct places places_of(const struct lookup *l, struct charges *charges);

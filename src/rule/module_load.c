@@ -20,25 +20,24 @@ static int64_t idle_in_ns(const struct lookup *l, enum idle_class class)
 static void check(const struct rule *self, const struct analysis *a, struct findings *out)
 {
 	const struct lookup *l = out->look;
-	struct arena scratch = { 0 };
-	struct charge *charges;
+	struct charges charges = { 0 };
 	struct places places;
 	struct finding *f;
 	int64_t idle_ns;
-	size_t n = 0;
+	size_t n;
 
 	if (!l->of)
 		return;
 	idle_ns = idle_in_ns(l, IDLE_MODULE);
-	charges = arena_array(&scratch, struct charge, a->tl.n_calls);
 	for (uint32_t i = 0; i < a->tl.n_calls; i++) {
 		const struct call *call = lookup_call(l, i);
 
 		if (call && call->class == CALL_MODULE)
-			charges[n++] = (struct charge){ i, duration_ns(call->start_ns, call->end_ns) };
+			charge_add(&charges, i, duration_ns(call->start_ns, call->end_ns));
 	}
-	places = places_of(l, charges, n);
-	arena_end(&scratch);
+	n = charges.n;
+	places = places_of(l, &charges);
+	charges_end(&charges);
 	if ((double)idle_ns < a->limits.finding_min_share * (double)l->wall_ns || idle_ns == 0)
 		return;
 	f = finding_add(out, self, FINDING_CONFIRMED);

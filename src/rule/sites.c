@@ -16,6 +16,11 @@
 /* How deep a stack is searched for a frame of the program's own or an outermost op. */
 enum { SEARCH_DEPTH = 256 };
 
+/* What was found around a call: rows, or NULL. */
+struct around {
+	ref op, range, frame, chain;
+};
+
 /* A table of spans: sorted by (track, start, -end). */
 struct spans {
 	const struct lookup *l;
@@ -23,7 +28,7 @@ struct spans {
 	const int64_t *start_ns, *end_ns;
 	const ref *track;
 	bool (*is_one)(const struct trace *trace, ref row);       /* or NULL: every row */
-	void (*take)(const struct spans *spans, const ref *open, size_t n, int64_t at_ns, struct site *site);
+	void (*take)(const struct spans *spans, const ref *open, size_t n, int64_t at_ns, struct around *around);
 };
 
 static bool is_open(const struct spans *s, ref row, int64_t at_ns)
@@ -48,16 +53,16 @@ static size_t first_of(const struct spans *s, ref track)
 }
 
 /* Sweep the calls of one thread; at is the place of the first of them, and the place after the last is returned. */
-static size_t sweep_thread(const struct spans *s, const uint32_t *calls, size_t n, size_t at, struct site *sites,
+static size_t sweep_thread(const struct spans *s, const struct charges *calls, size_t at, struct around *around,
 			   ref *open)
 {
 	const struct timeline *tl = &s->l->a->tl;
-	const uint32_t thread = tl->calls[calls[at]].thread;
+	const uint32_t thread = tl->calls[calls->at[at].call].thread;
 	const ref track = tl->threads[thread].thread;
 	size_t row = first_of(s, track), depth = 0;
 
-	for (; at < n && tl->calls[calls[at]].thread == thread; at++) {
-		const int64_t start = tl->calls[calls[at]].start_ns;
+	for (; at < calls->n && tl->calls[calls->at[at].call].thread == thread; at++) {
+		const int64_t start = tl->calls[calls->at[at].call].start_ns;
 
 		for (; row < s->n && s->track[row] == track && s->start_ns[row] <= start; row++) {
 			if (s->is_one && !s->is_one(s->l->a->trace, (ref)row))
@@ -68,39 +73,37 @@ static size_t sweep_thread(const struct spans *s, const uint32_t *calls, size_t 
 		}
 		while (depth && !is_open(s, open[depth - 1], start))
 			depth--;
-		s->take(s, open, depth, start, &sites[at]);
+		s->take(s, open, depth, start, &around[at]);
 	}
 	return at;
 }
 
-static void sweep(const struct spans *s, const uint32_t *calls, size_t n, struct site *sites, struct arena *arena)
+static void sweep(const struct spans *s, const struct charges *calls, struct around *around)
 {
-	const struct arena_mark mark = arena_mark(arena);
-	ref *open = arena_array(arena, ref, s->n);
+	ref *open = s->n ? block_take(s->n * sizeof(*open)) : NULL;
 
-	for (size_t at = 0; at < n && s->n;)
-		at = sweep_thread(s, calls, n, at, sites, open);
-	arena_reset(arena, mark);
+	for (size_t at = 0; at < calls->n && s->n;)
+		at = sweep_thread(s, calls, at, around, open);
+	if (open)
+		block_end(open);
 }
 
-static void take_op(const struct spans *s, const ref *open, size_t n, int64_t at_ns, struct site *site)
+static void take_op(const struct spans *s, const ref *open, size_t n, int64_t at_ns, struct around *around)
 {
 	const struct op_table *op = &s->l->a->trace->op;
 
 	for (size_t i = n > SEARCH_DEPTH ? n - SEARCH_DEPTH : 0; i < n; i++)
 		if (op->kind[open[i]] == OP_FRAMEWORK && is_open(s, open[i], at_ns)) {
-			site->op = op->name[open[i]];
-			site->op_row = open[i];
+			around->op = open[i];
 			return;
 		}
 }
 
-static void take_range(const struct spans *s, const ref *open, size_t n, int64_t at_ns, struct site *site)
+static void take_range(const struct spans *s, const ref *open, size_t n, int64_t at_ns, struct around *around)
 {
 	for (size_t i = n, hops = 0; i-- > 0 && hops < SEARCH_DEPTH; hops++)
 		if (is_open(s, open[i], at_ns)) {
-			site->range = s->l->a->trace->nvtx.name[open[i]];
-			site->range_row = open[i];
+			around->range = open[i];
 			return;
 		}
 }
@@ -117,7 +120,7 @@ static bool is_foreign(const char *name)
 	return false;
 }
 
-static void take_frame(const struct spans *s, const ref *open, size_t n, int64_t at_ns, struct site *site)
+static void take_frame(const struct spans *s, const ref *open, size_t n, int64_t at_ns, struct around *around)
 {
 	const struct trace *t = s->l->a->trace;
 
@@ -125,8 +128,7 @@ static void take_frame(const struct spans *s, const ref *open, size_t n, int64_t
 		const str_id name = t->python_frame.name[open[i]];
 
 		if (name != NULL_str && is_open(s, open[i], at_ns) && !is_foreign(trace_text(t, name))) {
-			site->frame = name;
-			site->frame_row = open[i];
+			around->frame = open[i];
 			return;
 		}
 	}
@@ -151,22 +153,22 @@ static bool is_library(const struct trace *t, ref row)
 }
 
 /* Calls with a callchain and no frame get the innermost frame of it that is no library's. */
-static void take_chains(const struct lookup *l, const uint32_t *calls, size_t n, struct site *sites)
+static void take_chains(const struct lookup *l, const struct charges *calls, struct around *around)
 {
 	const struct trace *t = l->a->trace;
 	struct arena scratch = { 0 };
 	struct names ids = { .arena = &scratch };
-	uint32_t *number = arena_array(&scratch, uint32_t, n);
+	uint32_t *number = arena_array(&scratch, uint32_t, calls->n);
+	size_t n_ids;
 	ref *best;
 
-	for (size_t i = 0; i < n; i++) {
-		const ref row = l->a->tl.calls[calls[i]].row;
+	for (size_t i = 0; i < calls->n; i++) {
+		const ref row = l->a->tl.calls[calls->at[i].call].row;
 		const uint32_t chain = row < t->api.n ? t->api.callchain[row] : NULL_u32;
 
 		number[i] = chain == NULL_u32 || chain == 0 ? NULL_u32 : names_number(&ids, &chain, sizeof(chain));
 	}
-	const size_t n_ids = ids.n;
-
+	n_ids = ids.n;
 	best = arena_array(&scratch, ref, n_ids);
 	for (size_t i = 0; i < n_ids; i++)
 		best[i] = NULL_ref;
@@ -180,54 +182,57 @@ static void take_chains(const struct lookup *l, const uint32_t *calls, size_t n,
 		if (at < n_ids && (best[at] == NULL_ref || t->callchain.depth[row] < t->callchain.depth[best[at]]))
 			best[at] = row;
 	}
-	for (size_t i = 0; i < n; i++)
-		if (number[i] != NULL_u32 && sites[i].frame == NULL_str && best[number[i]] != NULL_ref) {
-			sites[i].frame = t->callchain.symbol[best[number[i]]];
-			sites[i].frame_row = best[number[i]];
-			sites[i].frame_is_chain = true;
-		}
+	for (size_t i = 0; i < calls->n; i++)
+		if (number[i] != NULL_u32 && around[i].frame == NULL_ref)
+			around[i].chain = best[number[i]];
 	arena_end(&scratch);
 }
 
-struct site *sites_of(const struct lookup *l, const uint32_t *calls, size_t n)
+/* What is around each call, which come by ascending index. A block of the caller's. */
+static struct around *look_around(const struct lookup *l, const struct charges *calls)
 {
 	const struct trace *t = l->a->trace;
-	struct site *sites = arena_array(l->arena, struct site, n);
-	struct arena scratch = { 0 };
+	struct around *around = block_take(calls->n * sizeof(*around));
 
-	for (size_t i = 0; i < n; i++) {
-		const ref row = l->a->tl.calls[calls[i]].row;
-
-		const ref thread = l->a->tl.threads[l->a->tl.calls[calls[i]].thread].thread;
-
-		sites[i] = (struct site){ .op = NULL_str, .range = NULL_str, .frame = NULL_str, .function = NULL_str,
-					  .thread = NULL_str, .op_row = NULL_ref, .range_row = NULL_ref, .frame_row = NULL_ref };
-		if (lookup_has(l, TABLE_thread) && thread < t->thread.n)
-			sites[i].thread = t->thread.name[thread];
-		if (lookup_has(l, TABLE_api) && row < t->api.n)
-			sites[i].function = t->api.name[row];
-	}
+	for (size_t i = 0; i < calls->n; i++)
+		around[i] = (struct around){ NULL_ref, NULL_ref, NULL_ref, NULL_ref };
 	if (lookup_has(l, TABLE_op)) {
 		const struct spans ops = { l, t->op.n, t->op.start_ns, t->op.end_ns, t->op.track, NULL, take_op };
 
-		sweep(&ops, calls, n, sites, &scratch);
+		sweep(&ops, calls, around);
 	}
 	if (lookup_has(l, TABLE_nvtx)) {
 		const struct spans ranges = { l, t->nvtx.n, t->nvtx.start_ns, t->nvtx.end_ns, t->nvtx.track, is_range,
 					      take_range };
 
-		sweep(&ranges, calls, n, sites, &scratch);
+		sweep(&ranges, calls, around);
 	}
 	if (lookup_has(l, TABLE_python_frame)) {
 		const struct spans frames = { l, t->python_frame.n, t->python_frame.start_ns, t->python_frame.end_ns,
 					      t->python_frame.track, NULL, take_frame };
 
-		sweep(&frames, calls, n, sites, &scratch);
+		sweep(&frames, calls, around);
 	}
 	if (lookup_has(l, TABLE_callchain) && lookup_has(l, TABLE_api) && t->callchain.n)
-		take_chains(l, calls, n, sites);
-	arena_end(&scratch);
-	return sites;
+		take_chains(l, calls, around);
+	return around;
+}
+
+static struct site site_of(const struct lookup *l, const struct around *a, uint32_t call)
+{
+	const struct trace *t = l->a->trace;
+	const ref row = l->a->tl.calls[call].row, thread = l->a->tl.threads[l->a->tl.calls[call].thread].thread;
+
+	return (struct site){
+		.op = a->op == NULL_ref ? NULL_str : t->op.name[a->op],
+		.range = a->range == NULL_ref ? NULL_str : t->nvtx.name[a->range],
+		.frame = a->frame != NULL_ref ? t->python_frame.name[a->frame] :
+			 a->chain != NULL_ref ? t->callchain.symbol[a->chain] : NULL_str,
+		.function = lookup_has(l, TABLE_api) && row < t->api.n ? t->api.name[row] : NULL_str,
+		.thread = lookup_has(l, TABLE_thread) && thread < t->thread.n ? t->thread.name[thread] : NULL_str,
+		.op_row = a->op, .range_row = a->range, .frame_row = a->frame != NULL_ref ? a->frame : a->chain,
+		.frame_is_chain = a->frame == NULL_ref && a->chain != NULL_ref,
+	};
 }
 
 const char *site_say(const struct lookup *l, const struct site *site, struct arena *arena)
@@ -251,6 +256,22 @@ void cite_site(struct finding *f, const struct site *site)
 	finding_cite(f, site->frame_is_chain ? TABLE_callchain : TABLE_python_frame, site->frame_row);
 }
 
+void charge_add(struct charges *c, uint32_t call, int64_t ns)
+{
+	if (c->n == c->room) {
+		c->room = c->room ? 2 * c->room : 256;
+		c->at = block_grow(c->at, c->room * sizeof(*c->at));
+	}
+	c->at[c->n++] = (struct charge){ call, ns };
+}
+
+void charges_end(struct charges *c)
+{
+	if (c->at)
+		block_end(c->at);
+	*c = (struct charges){ 0 };
+}
+
 static int by_call(const void *pa, const void *pb)
 {
 	const struct charge *a = pa, *b = pb;
@@ -267,37 +288,52 @@ static int by_time(const void *pa, const void *pb)
 	return a->call < b->call ? -1 : a->call > b->call;
 }
 
-struct places places_of(const struct lookup *l, struct charge *charges, size_t n)
+/* The place with that number, which may be the next new one. */
+static struct place *place_at(struct places *places, size_t number, size_t *room, struct arena *arena)
 {
-	struct places out = { .of = arena_array(l->arena, struct place, n) };
+	if (number == *room) {
+		struct place *grown = arena_array(arena, struct place, *room ? 2 * *room : 64);
+
+		if (*room)
+			memcpy(grown, places->of, *room * sizeof(*grown));
+		places->of = grown;
+		*room = *room ? 2 * *room : 64;
+	}
+	if (number == places->n)
+		places->n++;
+	return &places->of[number];
+}
+
+struct places places_of(const struct lookup *l, struct charges *charges)
+{
+	struct places out = { 0 };
 	struct arena scratch = { 0 };
 	struct names keys = { .arena = &scratch };
-	uint32_t *calls = arena_array(&scratch, uint32_t, n);
-	const struct site *sites;
+	struct around *around;
+	size_t room = 0;
 
-	if (n > 1)
-		qsort(charges, n, sizeof(*charges), by_call);
-	for (size_t i = 0; i < n; i++)
-		calls[i] = charges[i].call;
-	sites = sites_of(l, calls, n);
-	for (size_t i = 0; i < n; i++) {
-		const struct site *s = &sites[i];
-		const bool has_place = s->op != NULL_str || s->frame != NULL_str;
-		const str_id key[5] = { s->op, s->range, s->frame, has_place ? NULL_str : s->function,
-					has_place || s->range != NULL_str ? NULL_str : s->thread };
-		struct place *place = &out.of[names_number(&keys, key, sizeof(key))];
+	if (charges->n == 0)
+		return out;
+	qsort(charges->at, charges->n, sizeof(*charges->at), by_call);
+	around = look_around(l, charges);
+	for (size_t i = 0; i < charges->n; i++) {
+		const struct charge *c = &charges->at[i];
+		const struct site s = site_of(l, &around[i], c->call);
+		const bool has_place = s.op != NULL_str || s.frame != NULL_str;
+		const str_id key[5] = { s.op, s.range, s.frame, has_place ? NULL_str : s.function,
+					has_place || s.range != NULL_str ? NULL_str : s.thread };
+		struct place *place = place_at(&out, names_number(&keys, key, sizeof(key)), &room, l->arena);
 
-		if (place->n++ == 0 || charges[i].ns > place->largest_ns) {
-			place->site = *s;
-			place->call = charges[i].call;
-			place->largest_ns = charges[i].ns;
+		if (place->n++ == 0 || c->ns > place->largest_ns) {
+			place->site = s;
+			place->call = c->call;
+			place->largest_ns = c->ns;
 		}
-		add_ns(&place->ns, charges[i].ns);
-		add_ns(&out.total_ns, charges[i].ns);
+		add_ns(&place->ns, c->ns);
+		add_ns(&out.total_ns, c->ns);
 	}
-	out.n = keys.n;
-	if (out.n > 1)
-		qsort(out.of, out.n, sizeof(*out.of), by_time);
+	qsort(out.of, out.n, sizeof(*out.of), by_time);
+	block_end(around);
 	arena_end(&scratch);
 	return out;
 }

@@ -50,16 +50,14 @@ static void check(const struct rule *self, const struct analysis *a, struct find
 {
 	const struct lookup *l = out->look;
 	const struct timeline *tl = &a->tl;
-	struct arena scratch = { 0 };
-	struct charge *late;
+	struct charges late = { 0 };
 	struct places places;
 	struct finding *f;
 	uint64_t n_waits = 0;
-	size_t n = 0;
+	size_t n;
 
 	if (!l->of)
 		return;
-	late = arena_array(&scratch, struct charge, tl->n_calls);
 	for (uint32_t i = 0; i < tl->n_calls; i++) {
 		const struct call *call = lookup_call(l, i);
 
@@ -67,9 +65,11 @@ static void check(const struct rule *self, const struct analysis *a, struct find
 			continue;
 		n_waits++;
 		if ((call->flags & CALL_LATE) && !ends_a_read(l, i))
-			late[n++] = (struct charge){ i, duration_ns(call->start_ns, call->end_ns) };
+			charge_add(&late, i, duration_ns(call->start_ns, call->end_ns));
 	}
-	places = places_of(l, late, n);
+	n = late.n;
+	places = places_of(l, &late);
+	charges_end(&late);
 	if (n > 0 && (double)n >= l->n_steps) {
 		const int64_t idle_ns = idle_in_late_ns(l);
 
@@ -89,7 +89,6 @@ static void check(const struct rule *self, const struct analysis *a, struct find
 		cite_site(f, &places.of[0].site);
 		f->evidence_total = n;
 	}
-	arena_end(&scratch);
 }
 
 const struct rule rule_sync_late = {

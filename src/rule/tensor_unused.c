@@ -16,8 +16,7 @@ struct products {
 	int64_t compute_ns;
 	uint32_t longest;       /* op of the SIMT kernel with most time in one instance */
 	int64_t longest_ns;
-	struct charge *charges; /* of the calls of SIMT products */
-	size_t n_charges;
+	struct charges charges; /* of the calls of SIMT products */
 	bool has_new_code;      /* a kernel's name says that it is for sm_70 or later */
 };
 
@@ -39,7 +38,6 @@ static struct products find_products(const struct lookup *l, struct arena *arena
 	struct products p = { .longest = NULL_ref, .longest_ns = -1 };
 	uint8_t *known = arena_array(arena, uint8_t, t->kernel_shape.n);
 
-	p.charges = arena_array(arena, struct charge, l->end_op - l->first_op);
 	for (uint32_t i = l->first_op; i < l->end_op; i++) {
 		const struct op *op = lookup_op(l, i);
 		enum matrix_kind kind;
@@ -63,7 +61,7 @@ static struct products find_products(const struct lookup *l, struct arena *arena
 		if (kind != MATRIX_SIMT)
 			continue;
 		if (op->call != NULL_ref)
-			p.charges[p.n_charges++] = (struct charge){ op->call, ns };
+			charge_add(&p.charges, op->call, ns);
 		if (ns > p.longest_ns) {
 			p.longest_ns = ns;
 			p.longest = i;
@@ -72,11 +70,11 @@ static struct products find_products(const struct lookup *l, struct arena *arena
 	return p;
 }
 
-static void tell(const struct rule *self, const struct lookup *l, const struct products *p, bool is_known, double share,
+static void tell(const struct rule *self, const struct lookup *l, struct products *p, bool is_known, double share,
 		 struct findings *out)
 {
 	const struct op *op = &l->a->tl.ops[p->longest];
-	const struct places places = places_of(l, p->charges, p->n_charges);
+	const struct places places = places_of(l, &p->charges);
 	struct finding *f = finding_add(out, self, is_known ? FINDING_CONFIRMED : FINDING_SUSPECTED);
 
 	f->class = BOTTLENECK_COMPUTE;
@@ -119,6 +117,7 @@ static void check(const struct rule *self, const struct analysis *a, struct find
 	share = p.compute_ns > 0 ? (double)p.ns[MATRIX_SIMT] / (double)p.compute_ns : 0;
 	if (p.n[MATRIX_SIMT] && share >= a->limits.tensor_simt_share)
 		tell(self, l, &p, major != NULL_i32 || p.has_new_code, share, out);
+	charges_end(&p.charges);
 	arena_end(&scratch);
 }
 

@@ -35,15 +35,27 @@ static bool is_launch(const struct call *call)
 	       call->class == CALL_COPY;
 }
 
+static double median_of(const struct charges *c)
+{
+	struct arena scratch = { 0 };
+	int64_t *values = arena_array(&scratch, int64_t, c->n);
+	double median;
+
+	for (size_t i = 0; i < c->n; i++)
+		values[i] = c->at[i].ns;
+	sort_values(values, c->n);
+	median = c->n ? percentile(values, c->n, 0.5) : NAN;
+	arena_end(&scratch);
+	return median;
+}
+
 /* The waits of the window as charges of 0 ns, by call, and the median of launches between two of a thread. */
-static struct charge *find_waits(const struct lookup *l, struct waits *w, struct arena *arena)
+static struct charges find_waits(const struct lookup *l, struct waits *w)
 {
 	const struct timeline *tl = &l->a->tl;
-	struct charge *charges = arena_array(arena, struct charge, tl->n_calls);
-	int64_t *between = arena_array(arena, int64_t, tl->n_calls);
+	struct charges charges = { 0 }, between = { 0 }; /* of the latter only the number counts */
 	uint32_t thread = NULL_ref;
 	int64_t n_launches = 0;
-	size_t n_between = 0;
 	bool has_one = false;
 
 	for (uint32_t i = 0; i < tl->n_calls; i++) {
@@ -59,38 +71,38 @@ static struct charge *find_waits(const struct lookup *l, struct waits *w, struct
 		if (!is_wait(l, call))
 			continue;
 		if (has_one)
-			between[n_between++] = n_launches;
+			charge_add(&between, i, n_launches);
 		has_one = true;
 		n_launches = 0;
 		w->n_unresolved += (call->flags & CALL_UNRESOLVED) != 0;
 		add_ns(&w->waited_ns, duration_ns(call->start_ns, call->end_ns));
-		charges[w->n++] = (struct charge){ i, 0 };
+		charge_add(&charges, i, 0);
 	}
-	sort_values(between, n_between);
-	w->launches_between = n_between ? percentile(between, n_between, 0.5) : NAN;
+	w->n = charges.n;
+	w->launches_between = median_of(&between);
+	charges_end(&between);
 	return charges;
 }
 
-static struct charge *find_charge(struct charge *charges, size_t n, uint32_t call)
+static struct charge *find_charge(struct charges *charges, uint32_t call)
 {
-	size_t low = 0, high = n;
+	size_t low = 0, high = charges->n;
 
 	while (low < high) {
 		const size_t middle = low + (high - low) / 2;
 
-		if (charges[middle].call < call)
+		if (charges->at[middle].call < call)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return low < n && charges[low].call == call ? &charges[low] : NULL;
+	return low < charges->n && charges->at[low].call == call ? &charges->at[low] : NULL;
 }
 
 struct waits waits_of(const struct lookup *l)
 {
 	struct waits w = { .launches_between = NAN };
-	struct arena scratch = { 0 };
-	struct charge *charges = find_waits(l, &w, &scratch);
+	struct charges charges = find_waits(l, &w);
 	const struct idle *idle = &l->of->idle;
 	int64_t longest_ns = 0;
 
@@ -101,7 +113,7 @@ struct waits waits_of(const struct lookup *l)
 
 		if (gap->trigger != TRIGGER_SYNC || ns <= 0)
 			continue;
-		charge = gap->sync == NULL_ref ? NULL : find_charge(charges, w.n, gap->sync);
+		charge = gap->sync == NULL_ref ? NULL : find_charge(&charges, gap->sync);
 		if (!charge)
 			continue;
 		add_ns(&charge->ns, ns);
@@ -111,10 +123,10 @@ struct waits waits_of(const struct lookup *l)
 			w.longest = gap;
 		}
 	}
-	w.places = places_of(l, charges, w.n);
+	w.places = places_of(l, &charges);
+	charges_end(&charges);
 	w.is_storm = (double)w.n / l->n_steps >= l->a->limits.sync_loop_waits &&
 		     w.launches_between >= l->a->limits.sync_loop_launches;
-	arena_end(&scratch);
 	return w;
 }
 

@@ -53,8 +53,7 @@ struct conversions {
 	uint32_t longest;
 	int64_t longest_ns;
 	ref shape_op;           /* op of the most frequent shape, or NULL_ref */
-	struct charge *charges;
-	size_t n_charges;
+	struct charges charges;
 };
 
 static bool is_conversion(const struct lookup *l, const struct op *op, uint8_t *known, bool *by_types)
@@ -87,9 +86,9 @@ static struct conversions find_conversions(const struct lookup *l, struct arena 
 	struct conversions c = { .longest = NULL_ref, .longest_ns = -1, .shape_op = NULL_ref };
 	uint8_t *known = arena_array(arena, uint8_t, t->kernel_shape.n);
 	struct names dims = { .arena = arena };
-	uint32_t *count = arena_array(arena, uint32_t, l->end_op - l->first_op), most = 0;
+	uint32_t *count = NULL, most = 0;
+	size_t room = 0;
 
-	c.charges = arena_array(arena, struct charge, l->end_op - l->first_op);
 	for (uint32_t i = l->first_op; i < l->end_op; i++) {
 		const struct op *op = lookup_op(l, i);
 		bool by_types;
@@ -107,7 +106,7 @@ static struct conversions find_conversions(const struct lookup *l, struct arena 
 		c.n_by_types += by_types;
 		add_ns(&c.ns, ns);
 		if (op->call != NULL_ref)
-			c.charges[c.n_charges++] = (struct charge){ op->call, ns };
+			charge_add(&c.charges, op->call, ns);
 		if (ns > c.longest_ns) {
 			c.longest_ns = ns;
 			c.longest = i;
@@ -116,12 +115,18 @@ static struct conversions find_conversions(const struct lookup *l, struct arena 
 		if (by_types && t->op.input_dims[of_op] != NULL_str) {
 			const uint32_t number = names_number(&dims, &t->op.input_dims[of_op], sizeof(str_id));
 
+			if (number == room) {
+				count = block_grow(count, (room = room ? 2 * room : 64) * sizeof(*count));
+				memset(count + number, 0, (room - number) * sizeof(*count));
+			}
 			if (++count[number] > most) {
 				most = count[number];
 				c.shape_op = of_op;
 			}
 		}
 	}
+	if (count)
+		block_end(count);
 	return c;
 }
 
@@ -131,11 +136,11 @@ static const struct phrase with_shapes = {
 	"{of} 个 kernel 中有 {n} 个（每步 {per_step} 个）只做类型转换：{time}，占 kernel 时间 {share}。最常见的形状为 {shape}，类型 {types}；"
 	"主要来自 `{where}`。" };
 
-static void tell(const struct rule *self, const struct lookup *l, const struct conversions *c, double share,
+static void tell(const struct rule *self, const struct lookup *l, struct conversions *c, double share,
 		 struct findings *out)
 {
 	const struct trace *t = l->a->trace;
-	const struct places places = places_of(l, c->charges, c->n_charges);
+	const struct places places = places_of(l, &c->charges);
 	struct finding *f = finding_add(out, self, FINDING_CONFIRMED);
 
 	f->class = BOTTLENECK_MEMORY;
@@ -173,6 +178,7 @@ static void check(const struct rule *self, const struct analysis *a, struct find
 	share = c.kernel_ns > 0 ? (double)c.ns / (double)c.kernel_ns : 0;
 	if (c.n && (double)c.n >= l->n_steps && share >= a->limits.convert_min_share)
 		tell(self, l, &c, share, out);
+	charges_end(&c.charges);
 	arena_end(&scratch);
 }
 
