@@ -39,8 +39,8 @@ static size_t list_ops(const struct lookup *l, struct key_of_op *out, struct are
 	for (ref i = 0; i < op->n; i++) {
 		const str_id key[2] = { op->name[i], op->input_dims[i] };
 
-		if (op->kind[i] != OP_FRAMEWORK || op->start_ns[i] < l->window.start_ns || op->end_ns[i] > l->window.end_ns ||
-		    op->end_ns[i] < op->start_ns[i])
+		if (op->kind[i] != OP_FRAMEWORK || op->start_ns[i] < l->window.start_ns ||
+		    op->end_ns[i] > l->window.end_ns || op->end_ns[i] < op->start_ns[i])
 			continue;
 		out[n++] = (struct key_of_op){ names_number(&keys, key, sizeof(key)), i,
 					       duration_ns(op->start_ns[i], op->end_ns[i]), op->start_ns[i] };
@@ -69,7 +69,8 @@ static size_t count_kernels(const struct lookup *l, ref row, struct arena *arena
 			const uint32_t first = tl->calls[at].first_op;
 			ref shape;
 
-			if (tl->calls[at].start_ns < t->op.start_ns[row] || first == NULL_ref || tl->ops[first].table != OF_KERNEL)
+			if (tl->calls[at].start_ns < t->op.start_ns[row] || first == NULL_ref ||
+			    tl->ops[first].table != OF_KERNEL)
 				continue;
 			shape = t->kernel.shape[tl->ops[first].row];
 			names_number(&shapes, &shape, sizeof(shape));
@@ -144,7 +145,8 @@ static void check(const struct rule *self, const struct analysis *a, struct find
 	f->device = l->device;
 	f->time_ns = s.excess_ns < l->wall_ns ? s.excess_ns : l->wall_ns;
 	f->coverage_of = f->coverage_have = n;
-	finding_test(f, "ratio", VALUE_RATIO, (double)s.worst_ns / s.worst_median_ns, a->limits.search_first_ratio, true);
+	finding_test(f, "ratio", VALUE_RATIO, (double)s.worst_ns / s.worst_median_ns, a->limits.search_first_ratio,
+		     true);
 	finding_value(f, "n", VALUE_COUNT, (double)s.n);
 	finding_value(f, "time", VALUE_NS, (double)s.excess_ns);
 	finding_value(f, "first", VALUE_NS, (double)s.worst_ns);
@@ -159,16 +161,19 @@ const struct rule rule_algorithm_search = {
 	.name = "search.algorithm",
 	.title = { "Algorithm search in the window", "窗口内的算法搜索" },
 	.statement = {
-		"The first call of {n} ops in the window is {ratio} times as long as later ones or more and tries several kernels: "
-		"`{op}` takes {first} with {kernels} kernels at first, {median} later. Together {time} more than usual.",
-		"窗口内有 {n} 个算子的首次调用远长于之后的调用，并尝试了多个 kernel：`{op}` 首次 {first}（{kernels} 个 kernel），之后中位数 {median}，"
-		"相差 {ratio} 倍。合计多出 {time}。" },
+		"The first call of {n} ops in the window is {ratio} times as long as later ones or more and tries "
+		"several kernels: `{op}` takes {first} with {kernels} kernels at first, {median} later. Together "
+		"{time} more than usual.",
+		"窗口内有 {n} 个算子的首次调用远长于之后的调用，并尝试了多个 kernel：`{op}` 首次 {first}（{kernels} "
+		"个 kernel），之后中位数 {median}，相差 {ratio} 倍。合计多出 {time}。" },
 	.advice = {
-		"Warm every shape up before the window (`cudnn.benchmark`, Triton and Inductor autotuning keep what they found), keep "
-		"shapes fixed or bucketed, and store the caches between runs.",
-		"在窗口之前用每种形状预热（`cudnn.benchmark`、Triton/Inductor 自动调优会缓存结果），固定形状或分桶，并在多次运行之间保留缓存。" },
+		"Warm every shape up before the window (`cudnn.benchmark`, Triton and Inductor autotuning keep what "
+		"they found), keep shapes fixed or bucketed, and store the caches between runs.",
+		"在窗口之前用每种形状预热（`cudnn.benchmark`、Triton/Inductor 自动调优会缓存结果），固定形状或分桶，"
+		"并在多次运行之间保留缓存。" },
 	.refute = {
-		"If the extra kernels are initialisation (fills, state of an optimizer), it was a first use and no search.",
+		"If the extra kernels are initialisation (fills, state of an optimizer), it was a first use and no "
+		"search.",
 		"若多出的 kernel 是初始化（填充、优化器状态），则只是首次使用，不是算法搜索。" },
 	.doc = "docs/analysis/findings.md#search-algorithm",
 	.check = check,

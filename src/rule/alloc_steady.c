@@ -105,16 +105,18 @@ const struct rule rule_alloc_steady = {
 	.name = "alloc.steady",
 	.title = { "Memory allocated in steady state", "稳态阶段仍在分配显存" },
 	.statement = {
-		"{n} calls ({per_step} a step) allocate or free memory, {frees} of them free, {pinned} of pinned host memory; the "
-		"longest is `{function}` at `{where}`. They last {calls}, and the GPU idles for {time} of it.",
-		"{n} 次调用（每步 {per_step} 次）在分配或释放内存，其中释放 {frees} 次、锁页内存 {pinned} 次；最长的是 `{where}` 处的 "
-		"`{function}`。调用共 {calls}，其间 GPU 空闲 {time}。" },
+		"{n} calls ({per_step} a step) allocate or free memory, {frees} of them free, {pinned} of pinned host "
+		"memory; the longest is `{function}` at `{where}`. They last {calls}, and the GPU idles for {time} of "
+		"it.",
+		"{n} 次调用（每步 {per_step} 次）在分配或释放内存，其中释放 {frees} 次、锁页内存 {pinned} 次；最长的"
+		"是 `{where}` 处的 `{function}`。调用共 {calls}，其间 GPU 空闲 {time}。" },
 	.advice = {
 		"Allocate once and reuse. In PyTorch: let the caching allocator settle (fixed shapes, "
-		"`PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True`), do not call `empty_cache()` in the loop, keep pinned buffers. In "
-		"CUDA: `cudaMallocAsync` with a release threshold, or a pool of your own.",
-		"一次分配、反复使用。PyTorch：保持形状固定让缓存分配器稳定（`PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True`），循环内不要调用 "
-		"`empty_cache()`，锁页缓冲区常驻；CUDA：使用设置了释放阈值的 `cudaMallocAsync` 或自建内存池。" },
+		"`PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True`), do not call `empty_cache()` in the loop, keep "
+		"pinned buffers. In CUDA: `cudaMallocAsync` with a release threshold, or a pool of your own.",
+		"一次分配、反复使用。PyTorch：保持形状固定让缓存分配器稳定（"
+		"`PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True`），循环内不要调用 `empty_cache()`，锁页缓冲区常"
+		"驻；CUDA：使用设置了释放阈值的 `cudaMallocAsync` 或自建内存池。" },
 	.refute = {
 		"If the calls vanish in later steps, the window still holds warm-up: analyse later steps.",
 		"若后续步骤中不再出现这些调用，说明窗口仍在预热阶段：请分析更靠后的步骤。" },

@@ -8,10 +8,11 @@
 #include "rule/comm.h"
 
 static const struct phrase unsplit = {
-	"{n} communication kernels keep the GPU for {exposed} ({share} of the window) while no compute runs; {overlap} of their "
-	"time is overlapped. Whether they transfer or wait for another rank, one rank's capture cannot tell.",
-	"{n} 个通信 kernel 独占 GPU {exposed}（占窗口 {share}），其间没有计算；仅 {overlap} 的通信时间与计算重叠。仅凭单个 rank 的数据无法区分是在"
-	"传输还是在等待其他 rank。" };
+	"{n} communication kernels keep the GPU for {exposed} ({share} of the window) while no compute runs; "
+	"{overlap} of their time is overlapped. Whether they transfer or wait for another rank, one rank's capture "
+	"cannot tell.",
+	"{n} 个通信 kernel 独占 GPU {exposed}（占窗口 {share}），其间没有计算；仅 {overlap} 的通信时间与计算重叠。仅"
+	"凭单个 rank 的数据无法区分是在传输还是在等待其他 rank。" };
 
 static void check(const struct rule *self, const struct analysis *a, struct findings *out)
 {
@@ -54,17 +55,21 @@ const struct rule rule_comm_exposed = {
 	.name = "comm.exposed",
 	.title = { "Communication not overlapped", "通信未与计算重叠" },
 	.statement = {
-		"{n} communication kernels keep the GPU for {exposed} while no compute runs, {transfer} of it ({share} of the window) in "
-		"transfer; {overlap} of their time is overlapped.",
-		"{n} 个通信 kernel 独占 GPU {exposed}，其间没有计算，其中传输 {transfer}（占窗口 {share}）；仅 {overlap} 的通信时间与计算重叠。" },
+		"{n} communication kernels keep the GPU for {exposed} while no compute runs, {transfer} of it "
+		"({share} of the window) in transfer; {overlap} of their time is overlapped.",
+		"{n} 个通信 kernel 独占 GPU {exposed}，其间没有计算，其中传输 {transfer}（占窗口 {share}）；仅 "
+		"{overlap} 的通信时间与计算重叠。" },
 	.advice = {
-		"Start collectives earlier and beside compute: bucket size (`bucket_cap_mb`) and `gradient_as_bucket_view` in DDP, "
-		"backward prefetch and `limit_all_gathers` in FSDP, overlap options of the framework, communication on its own stream; "
-		"fewer and larger messages, or gradient accumulation without synchronisation (`no_sync`).",
-		"让集合通信更早开始并与计算并行：DDP 调整 `bucket_cap_mb`、启用 `gradient_as_bucket_view`；FSDP 使用 backward prefetch 与 "
-		"`limit_all_gathers`；打开框架的重叠选项，通信放在单独的流上；合并小消息，梯度累积时用 `no_sync` 跳过同步。" },
+		"Start collectives earlier and beside compute: bucket size (`bucket_cap_mb`) and "
+		"`gradient_as_bucket_view` in DDP, backward prefetch and `limit_all_gathers` in FSDP, overlap options "
+		"of the framework, communication on its own stream; fewer and larger messages, or gradient "
+		"accumulation without synchronisation (`no_sync`).",
+		"让集合通信更早开始并与计算并行：DDP 调整 `bucket_cap_mb`、启用 `gradient_as_bucket_view`；FSDP 使用"
+		" backward prefetch 与 `limit_all_gathers`；打开框架的重叠选项，通信放在单独的流上；合并小消息，梯度"
+		"累积时用 `no_sync` 跳过同步。" },
 	.refute = {
-		"If a peer is late, the kernels wait inside and overlap gains nothing: compare the ranks (ranks.waiting).",
+		"If a peer is late, the kernels wait inside and overlap gains nothing: compare the ranks "
+		"(ranks.waiting).",
 		"若某个 rank 迟到，通信 kernel 只是在里面等待，重叠不会有收益：请对比各 rank（ranks.waiting）。" },
 	.doc = "docs/analysis/findings.md#comm-exposed",
 	.check = check,

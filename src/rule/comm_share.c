@@ -9,13 +9,15 @@
 #include "rule/comm.h"
 
 static const struct phrase waits_statement = {
-	"Communication is {share} of the GPU's busy time ({exposed} exposed), and {wait} of it is waiting for another rank against "
-	"{transfer} of transfer: the links are not what bounds it.",
-	"通信占 GPU 忙碌时间的 {share}（未被掩盖 {exposed}），其中等待其他 rank {wait}，实际传输 {transfer}：瓶颈不在链路。" };
+	"Communication is {share} of the GPU's busy time ({exposed} exposed), and {wait} of it is waiting for another "
+	"rank against {transfer} of transfer: the links are not what bounds it.",
+	"通信占 GPU 忙碌时间的 {share}（未被掩盖 {exposed}），其中等待其他 rank {wait}，实际传输 {transfer}：瓶颈不"
+	"在链路。" };
 static const struct phrase waits_advice = {
-	"Look at the rank that comes last and at what it does before (ranks.waiting): uneven batches or sequence lengths, slower "
-	"submission, data loading. Topology and bandwidth come later.",
-	"先查最后到达的 rank 以及它在此之前做了什么（见 ranks.waiting）：batch 或序列长度不均、提交慢、数据加载慢等。拓扑和带宽放到后面再查。" };
+	"Look at the rank that comes last and at what it does before (ranks.waiting): uneven batches or sequence "
+	"lengths, slower submission, data loading. Topology and bandwidth come later.",
+	"先查最后到达的 rank 以及它在此之前做了什么（见 ranks.waiting）：batch 或序列长度不均、提交慢、数据加载慢"
+	"等。拓扑和带宽放到后面再查。" };
 
 static void check(const struct rule *self, const struct analysis *a, struct findings *out)
 {
@@ -52,15 +54,19 @@ const struct rule rule_comm_share = {
 	.name = "comm.share",
 	.title = { "Communication takes much of the GPU", "通信占比过高" },
 	.statement = {
-		"{n} communication kernels take {share} of the GPU's busy time, {exposed} of it exposed; most in `{name}`.",
+		"{n} communication kernels take {share} of the GPU's busy time, {exposed} of it exposed; most in "
+		"`{name}`.",
 		"{n} 个通信 kernel 占 GPU 忙碌时间的 {share}，其中 {exposed} 未被掩盖；占比最大的是 `{name}`。" },
 	.advice = {
-		"Check topology (`nvidia-smi topo -m`: NVLink or only PCIe; NUMA node of GPU and NIC), that NCCL uses GPU-direct RDMA "
-		"(`NCCL_DEBUG=INFO`: GDRDMA, NVLS), message sizes and bus bandwidth against `nccl-tests`, and the balance of the ranks.",
-		"检查：拓扑（`nvidia-smi topo -m`：NVLink 还是仅 PCIe，GPU 与网卡是否同 NUMA）；NCCL 是否启用 GPU-direct RDMA（`NCCL_DEBUG=INFO` "
-		"中的 GDRDMA、NVLS）；消息大小与总线带宽（对比 `nccl-tests`）；各 rank 是否均衡。" },
+		"Check topology (`nvidia-smi topo -m`: NVLink or only PCIe; NUMA node of GPU and NIC), that NCCL uses "
+		"GPU-direct RDMA (`NCCL_DEBUG=INFO`: GDRDMA, NVLS), message sizes and bus bandwidth against "
+		"`nccl-tests`, and the balance of the ranks.",
+		"检查：拓扑（`nvidia-smi topo -m`：NVLink 还是仅 PCIe，GPU 与网卡是否同 NUMA）；NCCL 是否启用 "
+		"GPU-direct RDMA（`NCCL_DEBUG=INFO` 中的 GDRDMA、NVLS）；消息大小与总线带宽（对比 `nccl-tests`）；各"
+		" rank 是否均衡。" },
 	.refute = {
-		"If bus bandwidth is near the links' peak and the ranks are balanced, only less or better hidden communication helps.",
+		"If bus bandwidth is near the links' peak and the ranks are balanced, only less or better hidden "
+		"communication helps.",
 		"若总线带宽已接近链路峰值且各 rank 均衡，则只能减少通信量或更好地掩盖通信。" },
 	.doc = "docs/analysis/findings.md#comm-share",
 	.check = check,

@@ -128,7 +128,8 @@ void tell_copies(struct finding *f, const struct lookup *l, const struct copies 
 	f->time_ns = time_ns;
 	f->coverage_of = c->n[COPY_PAGEABLE] + c->n[COPY_SYNCHRONOUS] + c->n[COPY_SERIAL];
 	f->coverage_have = f->coverage_of - (c->n_unknown < f->coverage_of ? c->n_unknown : f->coverage_of);
-	finding_test(f, "share", VALUE_SHARE, all > 0 ? (double)time_ns / all : 0, l->a->limits.finding_min_share, true);
+	finding_test(f, "share", VALUE_SHARE, all > 0 ? (double)time_ns / all : 0, l->a->limits.finding_min_share,
+		     true);
 	finding_value(f, "n", VALUE_COUNT, (double)c->n[kind]);
 	finding_value(f, "down", VALUE_COUNT, (double)c->n_down[kind]);
 	finding_value(f, "up", VALUE_COUNT, (double)(c->n[kind] - c->n_down[kind]));

@@ -22,16 +22,20 @@ const struct rule rule_copy_sync = {
 	.name = "copy.synchronous",
 	.title = { "Synchronous copies", "同步拷贝" },
 	.statement = {
-		"{n} copies ({up} to the GPU, {down} back, {bytes}) are asked for by calls that wait until they are done. No kernel runs "
-		"for {exposed} of them, and the GPU idles for {waiting} more inside the calls: {share} of the window. Most at `{where}`.",
-		"{n} 次拷贝（到 GPU {up} 次，回主机 {down} 次，共 {bytes}）由同步接口发起，调用要等拷贝完成才返回。其中 {exposed} 期间没有 kernel "
-		"运行，另有 {waiting} GPU 在调用期间空闲：占窗口的 {share}。主要位置：`{where}`。" },
+		"{n} copies ({up} to the GPU, {down} back, {bytes}) are asked for by calls that wait until they are "
+		"done. No kernel runs for {exposed} of them, and the GPU idles for {waiting} more inside the calls: "
+		"{share} of the window. Most at `{where}`.",
+		"{n} 次拷贝（到 GPU {up} 次，回主机 {down} 次，共 {bytes}）由同步接口发起，调用要等拷贝完成才返回。"
+		"其中 {exposed} 期间没有 kernel 运行，另有 {waiting} GPU 在调用期间空闲：占窗口的 {share}。主要位"
+		"置：`{where}`。" },
 	.advice = {
-		"Use `cudaMemcpyAsync` (`non_blocking=True`) on a stream of its own, with pinned memory, and wait for its event only "
-		"where the result is needed.",
-		"改用 `cudaMemcpyAsync`（`non_blocking=True`），放在单独的流上并使用锁页内存，只在真正需要结果处等待对应 event。" },
+		"Use `cudaMemcpyAsync` (`non_blocking=True`) on a stream of its own, with pinned memory, and wait for "
+		"its event only where the result is needed.",
+		"改用 `cudaMemcpyAsync`（`non_blocking=True`），放在单独的流上并使用锁页内存，只在真正需要结果处等待"
+		"对应 event。" },
 	.refute = {
-		"If the next kernel needs the copied bytes at once and nothing else is there to run, overlap gains nothing.",
+		"If the next kernel needs the copied bytes at once and nothing else is there to run, overlap gains "
+		"nothing.",
 		"若紧接着的 kernel 立刻就要用这些数据，且没有其他工作可做，则改为异步不会有收益。" },
 	.doc = "docs/analysis/findings.md#copy-synchronous",
 	.check = check,

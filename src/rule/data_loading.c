@@ -76,15 +76,18 @@ const struct rule rule_data_loading = {
 	.name = "data.loading",
 	.title = { "The GPU waits for data", "GPU 在等待数据" },
 	.statement = {
-		"The GPU idles {time} ({share}, {per_step} a step) while input data is loaded or prepared, {there} of it in `{where}`; "
-		"the longest wait is {longest}.",
-		"GPU 有 {time}（{share}，每步 {per_step}）在等待输入数据的加载或预处理，其中 `{where}` 占 {there}；单次最长 {longest}。" },
+		"The GPU idles {time} ({share}, {per_step} a step) while input data is loaded or prepared, {there} of "
+		"it in `{where}`; the longest wait is {longest}.",
+		"GPU 有 {time}（{share}，每步 {per_step}）在等待输入数据的加载或预处理，其中 `{where}` 占 {there}；"
+		"单次最长 {longest}。" },
 	.advice = {
-		"Prepare the next batches while this one is computed: worker processes (`num_workers`, `persistent_workers`, "
-		"`prefetch_factor`), pinned memory, copies with `non_blocking=True`; a cheaper format, decoding on the GPU (DALI, "
-		"nvJPEG), less work per sample. Check that the workers are busy: idle ones wait for storage.",
-		"在计算本批数据时准备后续批次：使用 worker 进程（`num_workers`、`persistent_workers`、`prefetch_factor`）、锁页内存与 "
-		"`non_blocking=True` 拷贝；改用更省解码的格式或在 GPU 上解码（DALI、nvJPEG），减少每个样本的处理量。同时确认 worker 是否忙满：空闲说明在等存储。" },
+		"Prepare the next batches while this one is computed: worker processes (`num_workers`, "
+		"`persistent_workers`, `prefetch_factor`), pinned memory, copies with `non_blocking=True`; a cheaper "
+		"format, decoding on the GPU (DALI, nvJPEG), less work per sample. Check that the workers are busy: "
+		"idle ones wait for storage.",
+		"在计算本批数据时准备后续批次：使用 worker 进程（`num_workers`、`persistent_workers`、"
+		"`prefetch_factor`）、锁页内存与 `non_blocking=True` 拷贝；改用更省解码的格式或在 GPU 上解码（DALI、"
+		"nvJPEG），减少每个样本的处理量。同时确认 worker 是否忙满：空闲说明在等存储。" },
 	.refute = {
 		"Train on one batch kept in memory: if the step is as long, it is not the data.",
 		"用一份常驻内存的固定 batch 反复训练：若每步时间不变，则瓶颈不在数据。" },

@@ -58,15 +58,17 @@ const struct rule rule_graph_rebuilt = {
 	.name = "graph.rebuilt",
 	.title = { "CUDA graphs built again and again", "反复重建 CUDA Graph" },
 	.statement = {
-		"Graphs are instantiated {built} times and updated {updated} times for {launched} launches. These calls last {calls}, "
-		"and the GPU idles for {time} of it.",
-		"{launched} 次图启动对应 {built} 次实例化和 {updated} 次更新；这些调用共 {calls}，其间 GPU 空闲 {time}。" },
+		"Graphs are instantiated {built} times and updated {updated} times for {launched} launches. These "
+		"calls last {calls}, and the GPU idles for {time} of it.",
+		"{launched} 次图启动对应 {built} 次实例化和 {updated} 次更新；这些调用共 {calls}，其间 GPU 空闲 "
+		"{time}。" },
 	.advice = {
-		"Keep the executable graph and launch it many times; write new inputs into the tensors it was captured with, and pad or "
-		"bucket shapes so that few graphs suffice.",
+		"Keep the executable graph and launch it many times; write new inputs into the tensors it was "
+		"captured with, and pad or bucket shapes so that few graphs suffice.",
 		"保留可执行图并反复启动；新输入写入捕获时使用的张量，对形状做补齐或分桶，使少量图即可覆盖。" },
 	.refute = {
-		"If the graphs differ in topology each time, they cannot be kept; then launch the kernels without a graph.",
+		"If the graphs differ in topology each time, they cannot be kept; then launch the kernels without a "
+		"graph.",
 		"若每次图的拓扑都不同则无法复用，此时不如直接启动 kernel。" },
 	.doc = "docs/analysis/findings.md#graph-rebuilt",
 	.check = check,

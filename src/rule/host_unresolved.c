@@ -16,15 +16,16 @@ static bool is_unresolved(const struct gap *gap, const struct idle_piece *piece)
 }
 
 static const struct phrase record_all = {
-	"Record CPU samples and calls of the operating system (`fathom profile --trace=cuda,nvtx,osrt --sample=cpu`, or nsys with "
-	"the same), stacks of Python, or put NVTX ranges around what the host does.",
-	"请采集 CPU 采样与系统调用（`fathom profile --trace=cuda,nvtx,osrt --sample=cpu`，nsys 同理）、Python 调用栈，或用 NVTX range 标出 CPU "
-	"上的工作。" };
+	"Record CPU samples and calls of the operating system (`fathom profile --trace=cuda,nvtx,osrt --sample=cpu`, "
+	"or nsys with the same), stacks of Python, or put NVTX ranges around what the host does.",
+	"请采集 CPU 采样与系统调用（`fathom profile --trace=cuda,nvtx,osrt --sample=cpu`，nsys 同理）、Python 调用"
+	"栈，或用 NVTX range 标出 CPU 上的工作。" };
 static const struct phrase record_python = {
-	"CPU samples or calls of the operating system were recorded and do not name it: record stacks of Python (the PyTorch "
-	"Profiler's `with_stack=True`, nsys `--python-sampling=true`) or scheduling, or put NVTX ranges around what the host does.",
-	"已有 CPU 采样或系统调用数据但仍无法确定原因：请采集 Python 调用栈（PyTorch Profiler 的 `with_stack=True`、nsys 的 "
-	"`--python-sampling=true`）或线程调度，或用 NVTX range 标出 CPU 上的工作。" };
+	"CPU samples or calls of the operating system were recorded and do not name it: record stacks of Python (the "
+	"PyTorch Profiler's `with_stack=True`, nsys `--python-sampling=true`) or scheduling, or put NVTX ranges "
+	"around what the host does.",
+	"已有 CPU 采样或系统调用数据但仍无法确定原因：请采集 Python 调用栈（PyTorch Profiler 的 `with_stack=True`、"
+	"nsys 的 `--python-sampling=true`）或线程调度，或用 NVTX range 标出 CPU 上的工作。" };
 static const struct phrase record_api = {
 	"The host side is not in the capture: record CUDA API calls with the operations, all processes of the job.",
 	"采集数据缺少主机侧信息：请同时采集 CUDA API 调用，并覆盖作业的所有进程。" };
@@ -36,6 +37,7 @@ static void check(const struct rule *self, const struct analysis *a, struct find
 	struct named_times times;
 	struct finding *f;
 	const struct gap *longest;
+	bool has_samples;
 	double share;
 
 	if (!l->of || l->inner_ns <= 0)
@@ -58,9 +60,8 @@ static void check(const struct rule *self, const struct analysis *a, struct find
 	finding_value(f, "time", VALUE_NS, (double)times.total_ns);
 	finding_value(f, "per_step", VALUE_NS, (double)times.total_ns / l->n_steps);
 	finding_value(f, "longest", VALUE_NS, (double)duration_ns(longest->start_ns, longest->end_ns));
-	f->reason = a->tl.n_calls == 0 ? record_api :
-		    (lookup_has(l, TABLE_sample) && t->sample.n) || (lookup_has(l, TABLE_osrt) && t->osrt.n) ? record_python :
-		    record_all;
+	has_samples = (lookup_has(l, TABLE_sample) && t->sample.n) || (lookup_has(l, TABLE_osrt) && t->osrt.n);
+	f->reason = a->tl.n_calls == 0 ? record_api : has_samples ? record_python : record_all;
 	cite_gap(f, l, longest);
 	f->evidence_total = times.n_pieces;
 }
@@ -69,11 +70,12 @@ const struct rule rule_host_unresolved = {
 	.name = "host.unresolved",
 	.title = { "Host time that nothing names", "无法确定原因的主机时间" },
 	.statement = {
-		"The GPU idles {time} ({share}, {per_step} a step) while the host does something that was not recorded; the longest gap is "
-		"{longest}.",
+		"The GPU idles {time} ({share}, {per_step} a step) while the host does something that was not "
+		"recorded; the longest gap is {longest}.",
 		"GPU 有 {time}（{share}，每步 {per_step}）空闲，其间主机所做的工作未被采集到；最长间隙 {longest}。" },
 	.advice = {
-		"Record what would name it before changing anything: a blank stretch does not prove that Python is the cause.",
+		"Record what would name it before changing anything: a blank stretch does not prove that Python is "
+		"the cause.",
 		"先补充能说明原因的采集，再动手优化：空白时段并不能证明瓶颈就是 Python。" },
 	.refute = {
 		"With the missing recording, this time moves to named causes.",

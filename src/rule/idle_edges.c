@@ -56,13 +56,15 @@ const struct rule rule_idle_edges = {
 	.name = "idle.edges",
 	.title = { "Much idle time at the ends of the window", "窗口首尾大量空闲" },
 	.statement = {
-		"{share} of the window lies before the first GPU operation ({leading}) or after the last one ({trailing}), most of it "
-		"`{class}` ({there}). Shares of the inner time leave it out.",
-		"窗口的 {share} 位于第一个 GPU 操作之前（{leading}）或最后一个之后（{trailing}），主要类别 `{class}`（{there}）。内部占比不含这部分。" },
+		"{share} of the window lies before the first GPU operation ({leading}) or after the last one "
+		"({trailing}), most of it `{class}` ({there}). Shares of the inner time leave it out.",
+		"窗口的 {share} 位于第一个 GPU 操作之前（{leading}）或最后一个之后（{trailing}），主要类别 "
+		"`{class}`（{there}）。内部占比不含这部分。" },
 	.advice = {
-		"Choose the window by steps (`--step`, `--steps`) or record less of start and end (`--capture-range`). If the program "
-		"itself is that short, its start-up is what to shorten.",
-		"按步骤选择窗口（`--step`、`--steps`），或少采集首尾（`--capture-range`）。若程序本身就这么短，则应缩短启动时间。" },
+		"Choose the window by steps (`--step`, `--steps`) or record less of start and end "
+		"(`--capture-range`). If the program itself is that short, its start-up is what to shorten.",
+		"按步骤选择窗口（`--step`、`--steps`），或少采集首尾（`--capture-range`）。若程序本身就这么短，则应"
+		"缩短启动时间。" },
 	.refute = {
 		"If the capture began late or ended early, the device may have worked outside of what was recorded.",
 		"若采集开始得晚或结束得早，GPU 可能在未采集的时段内仍在工作。" },

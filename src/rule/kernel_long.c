@@ -20,7 +20,8 @@ static str_id name_of(const struct trace *t, ref kernel)
 
 	if (shape >= t->kernel_shape.n)
 		return NULL_str;
-	return t->kernel_shape.short_name[shape] != NULL_str ? t->kernel_shape.short_name[shape] : t->kernel_shape.name[shape];
+	return t->kernel_shape.short_name[shape] != NULL_str ? t->kernel_shape.short_name[shape] :
+							       t->kernel_shape.name[shape];
 }
 
 /* Accumulated time by name; numbers of strings are dense. */
@@ -112,13 +113,15 @@ const struct rule rule_kernel_long = {
 	.name = "kernel.long",
 	.title = { "One kernel takes much of the time", "单个 kernel 占比较大" },
 	.statement = {
-		"`{kernel}` runs {n} times ({per_step} a step) for {time}, {share} of the window, {path} of it on the critical path.",
+		"`{kernel}` runs {n} times ({per_step} a step) for {time}, {share} of the window, {path} of it on the "
+		"critical path.",
 		"`{kernel}` 运行 {n} 次（每步 {per_step} 次），共 {time}，占窗口 {share}，其中 {path} 在关键路径上。" },
 	.advice = {
-		"Look at this kernel with counters (`ncu --kernel-name`, roofline): is it bound by compute, memory or latency, and is there "
-		"a faster one (lower precision, a fused or flash variant, better shapes)? Then do less of it.",
-		"用计数器分析该 kernel（`ncu --kernel-name`、roofline）：受算力、带宽还是延迟限制？是否有更快的实现（更低精度、融合或 flash 版本、更合适的"
-		"形状）？最后考虑减少调用次数。" },
+		"Look at this kernel with counters (`ncu --kernel-name`, roofline): is it bound by compute, memory or "
+		"latency, and is there a faster one (lower precision, a fused or flash variant, better shapes)? Then "
+		"do less of it.",
+		"用计数器分析该 kernel（`ncu --kernel-name`、roofline）：受算力、带宽还是延迟限制？是否有更快的实现"
+		"（更低精度、融合或 flash 版本、更合适的形状）？最后考虑减少调用次数。" },
 	.refute = {
 		"Where it runs beside other kernels, making it faster need not end the step earlier: see the what-if.",
 		"若它与其他 kernel 并行运行，加速它未必能让步骤更早结束：请看 what-if。" },

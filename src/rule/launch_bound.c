@@ -126,6 +126,11 @@ static void compare_steps(const struct lookup *l, struct launch_facts *out)
 	arena_end(&scratch);
 }
 
+static bool is_elementwise(const char *name)
+{
+	return strstr(name, "elementwise") || strstr(name, "_poi_") || strstr(name, "pointwise");
+}
+
 static void count_elementwise(const struct lookup *l, struct launch_facts *out)
 {
 	const struct trace *t = l->a->trace;
@@ -141,19 +146,21 @@ static void count_elementwise(const struct lookup *l, struct launch_facts *out)
 			continue;
 		shape = t->kernel.shape[op->row];
 		if (!known[shape])
-			known[shape] = strstr(name, "elementwise") || strstr(name, "_poi_") || strstr(name, "pointwise") ? 2 : 1;
+			known[shape] = is_elementwise(name) ? 2 : 1;
 		out->n_elementwise += known[shape] == 2;
 	}
 	arena_end(&scratch);
 }
 
 static const struct phrase advice_with_graph = {
-	"{same} of {steps} steps launch the same sequence of kernels: capture the step as a CUDA graph (`torch.cuda.graphs`, "
-	"`torch.compile(mode=\"reduce-overhead\")`) and replay it with one launch. Or launch less: fuse element-wise kernels "
-	"({elementwise} of {kernels} are), use fused optimizers (`fused=True`), larger batches. Most at `{where}`.",
+	"{same} of {steps} steps launch the same sequence of kernels: capture the step as a CUDA graph "
+	"(`torch.cuda.graphs`, `torch.compile(mode=\"reduce-overhead\")`) and replay it with one launch. Or launch "
+	"less: fuse element-wise kernels ({elementwise} of {kernels} are), use fused optimizers (`fused=True`), "
+	"larger batches. Most at `{where}`.",
 	"{steps} 步中有 {same} 步的 kernel 序列完全相同：可把整步捕获为 CUDA Graph（`torch.cuda.graphs`、"
-	"`torch.compile(mode=\"reduce-overhead\")`），一次启动即可重放。也可以减少启动次数：融合逐元素 kernel（{kernels} 个中有 {elementwise} "
-	"个）、使用融合优化器（`fused=True`）、增大 batch。占比最大的位置：`{where}`。" };
+	"`torch.compile(mode=\"reduce-overhead\")`），一次启动即可重放。也可以减少启动次数：融合逐元素 kernel（"
+	"{kernels} 个中有 {elementwise} 个）、使用融合优化器（`fused=True`）、增大 batch。占比最大的位置："
+	"`{where}`。" };
 
 static void check(const struct rule *self, const struct analysis *a, struct findings *out)
 {
@@ -178,7 +185,8 @@ static void check(const struct rule *self, const struct analysis *a, struct find
 	f->time_ns = l->ns[SHARE_LAUNCH];
 	f->coverage_of = l->n_kernels;
 	f->coverage_have = l->n_kernels - l->n_orphans;
-	finding_test(f, "share", VALUE_SHARE, share, a->limits.class_primary_share, share >= a->limits.class_primary_share);
+	finding_test(f, "share", VALUE_SHARE, share, a->limits.class_primary_share,
+		     share >= a->limits.class_primary_share);
 	finding_test(f, "gap", VALUE_NS, facts.median_gap_ns, l->median_exec_ns, gaps_longer);
 	finding_test(f, "exec", VALUE_NS, l->median_exec_ns, l->median_launch_ns, calls_longer);
 	finding_value(f, "api", VALUE_NS, l->median_launch_ns);
@@ -199,7 +207,7 @@ static void check(const struct rule *self, const struct analysis *a, struct find
 		cite_site(f, &facts.places.of[0].site);
 	}
 	take_gain(f, l, "launch=0");
-	/* Replay of a graph saves the submission between the calls as well: the class's own idle time is its ceiling. */
+	/* Replay of a graph saves what lies between the calls, too: the class's own idle time is its ceiling. */
 	if (f->own_advice && f->gain_low_ns != NULL_i64 && f->time_ns > f->gain_high_ns) {
 		f->gain_high_ns = f->time_ns;
 		f->gain_from = "launch=0 ... graph replay";
@@ -211,18 +219,20 @@ const struct rule rule_launch_bound = {
 	.name = "launch.bound",
 	.title = { "Launch overhead", "启动开销" },
 	.statement = {
-		"The GPU waits {time} ({share}) for kernels to be launched: {submission} while the CPU is submitting, {latency} between "
-		"submission and begin. A kernel lasts {exec} at the median, the gap before it {gap}, its launch call {api}.",
-		"GPU 有 {time}（{share}）在等待 kernel 启动：{submission} 花在 CPU 提交上，{latency} 花在提交之后到开始执行之间。kernel 时长中位数 "
-		"{exec}，其前的间隙 {gap}，启动调用 {api}。" },
+		"The GPU waits {time} ({share}) for kernels to be launched: {submission} while the CPU is submitting, "
+		"{latency} between submission and begin. A kernel lasts {exec} at the median, the gap before it "
+		"{gap}, its launch call {api}.",
+		"GPU 有 {time}（{share}）在等待 kernel 启动：{submission} 花在 CPU 提交上，{latency} 花在提交之后到"
+		"开始执行之间。kernel 时长中位数 {exec}，其前的间隙 {gap}，启动调用 {api}。" },
 	.advice = {
-		"Launch less: fuse element-wise kernels ({elementwise} of {kernels} are), use `torch.compile` or fused optimizers "
-		"(`fused=True`), larger batches; replay what repeats as a CUDA graph. Most at `{where}`.",
-		"减少启动次数：融合逐元素 kernel（{kernels} 个中有 {elementwise} 个）、使用 `torch.compile` 或融合优化器（`fused=True`）、增大 "
-		"batch；重复的部分用 CUDA Graph 重放。占比最大的位置：`{where}`。" },
+		"Launch less: fuse element-wise kernels ({elementwise} of {kernels} are), use `torch.compile` or "
+		"fused optimizers (`fused=True`), larger batches; replay what repeats as a CUDA graph. Most at "
+		"`{where}`.",
+		"减少启动次数：融合逐元素 kernel（{kernels} 个中有 {elementwise} 个）、使用 `torch.compile` 或融合优"
+		"化器（`fused=True`）、增大 batch；重复的部分用 CUDA Graph 重放。占比最大的位置：`{where}`。" },
 	.refute = {
-		"The profiler itself makes each call slower: if the step without it is shorter by about this time, the overhead is the "
-		"recording's.",
+		"The profiler itself makes each call slower: if the step without it is shorter by about this time, "
+		"the overhead is the recording's.",
 		"采集本身会拉长每次调用：若不采集时每步缩短的时间与此相当，则这部分是采集开销。" },
 	.doc = "docs/analysis/findings.md#launch-bound",
 	.check = check,

@@ -14,16 +14,17 @@
 static const struct need needs[] = {
 	{ TABLE_api, BIT(api, name) | BIT(api, track) | BIT(api, start_ns) | BIT(api, end_ns) | BIT(api, callchain) },
 	{ TABLE_op, BIT(op, start_ns) | BIT(op, end_ns) | BIT(op, track) | BIT(op, name) | BIT(op, kind) |
-		    BIT(op, input_dims) | BIT(op, input_types) },
+			    BIT(op, input_dims) | BIT(op, input_types) },
 	{ TABLE_nvtx, NEED_RANGES | BIT(nvtx, name) },
 	{ TABLE_python_frame, BIT(python_frame, start_ns) | BIT(python_frame, end_ns) | BIT(python_frame, track) |
-			      BIT(python_frame, name) },
+				      BIT(python_frame, name) },
 	{ TABLE_callchain, BIT(callchain, kind) | BIT(callchain, id) | BIT(callchain, depth) | BIT(callchain, symbol) |
-			   BIT(callchain, module) },
+				   BIT(callchain, module) },
 	{ TABLE_kernel, BIT(kernel, shape) | BIT(kernel, op) },
 	{ TABLE_kernel_shape, BIT(kernel_shape, name) | BIT(kernel_shape, short_name) },
 	{ TABLE_memcpy, BIT(memcpy, bytes) | BIT(memcpy, kind) | BIT(memcpy, src_kind) | BIT(memcpy, dst_kind) },
-	{ TABLE_overhead, BIT(overhead, start_ns) | BIT(overhead, end_ns) | BIT(overhead, track) | BIT(overhead, name) },
+	{ TABLE_overhead,
+	  BIT(overhead, start_ns) | BIT(overhead, end_ns) | BIT(overhead, track) | BIT(overhead, name) },
 	{ TABLE_stream, BIT(stream, process) | BIT(stream, number) },
 	{ TABLE_thread, BIT(thread, process) | BIT(thread, name) },
 	{ TABLE_device, BIT(device, compute_major) },
@@ -254,7 +255,8 @@ static int most_first(const void *pa, const void *pb)
 	return a->gap < b->gap ? -1 : a->gap > b->gap;
 }
 
-struct named_times idle_by_name(const struct lookup *l, bool (*wants)(const struct gap *gap, const struct idle_piece *piece))
+struct named_times idle_by_name(const struct lookup *l,
+				bool (*wants)(const struct gap *gap, const struct idle_piece *piece))
 {
 	struct named_times out = { 0 };
 	struct arena scratch = { 0 };
@@ -333,7 +335,8 @@ static void ask_model(struct finding *f, const struct lookup *l, const char *wor
 	struct err err;
 
 	if (l->a->has_model && (double)f->time_ns >= 3 * l->a->limits.finding_min_share * (double)l->wall_ns &&
-	    what_if_answer(&answer, &l->a->model, &l->a->tl, words, &l->a->limits, l->a->arena, &err) && answer.is_answered)
+	    what_if_answer(&answer, &l->a->model, &l->a->tl, words, &l->a->limits, l->a->arena, &err) &&
+	    answer.is_answered)
 		take(f, &answer);
 }
 

@@ -16,7 +16,7 @@ struct lookup {
 	ref process;                       /* whose operations it runs; NULL_ref when not known */
 	struct interval window;
 	int64_t wall_ns;
-	int64_t inner_ns, ns[N_SHARES];    /* the inner time of the window, by share: each ns as the verdict charges it */
+	int64_t inner_ns, ns[N_SHARES];    /* the inner time of the window, by share as the verdict charges it */
 	bool has_steps, is_perturbed;
 	double n_steps;                    /* used ones of the process; 1 without any */
 	uint32_t first_op, end_op;         /* range in ops of those that may touch the window; see lookup_op */
@@ -97,14 +97,15 @@ struct named_times {
 };
 
 /* Of pieces that the caller wants, outside of leading and trailing gaps. Owned by the lookup's arena. */
-struct named_times idle_by_name(const struct lookup *l, bool (*wants)(const struct gap *gap, const struct idle_piece *piece));
+struct named_times idle_by_name(const struct lookup *l,
+				bool (*wants)(const struct gap *gap, const struct idle_piece *piece));
 
 /* Cite what a gap's finding must show: the operations before and after it, and the latter's call. */
 void cite_gap(struct finding *f, const struct lookup *l, const struct gap *gap);
 void cite_op(struct finding *f, const struct lookup *l, uint32_t op);
 void cite_call(struct finding *f, const struct lookup *l, uint32_t call);
 
-/* The gain of the what-if with these words: one that was answered, else the model is asked. Set the time at stake first. */
+/* The gain of the what-if with these words: answered before, or now. Set the time at stake first. */
 void take_gain(struct finding *f, const struct lookup *l, const char *what_if);
 
 /* The same of "kernel:NAME=2x", whatever of NAME is anchored or escaped. */
@@ -114,7 +115,7 @@ void take_kernel_gain(struct finding *f, const struct lookup *l, const char *nam
 
 /* Each is a text of the trace or NULL_str, and the row that says so. */
 struct site {
-	str_id op, range, frame; /* outermost framework op, innermost NVTX range, innermost frame of the program's own */
+	str_id op, range, frame; /* outermost op, innermost NVTX range, innermost frame of the program's own */
 	str_id function, thread; /* the CUDA function, and the name of the thread */
 	ref op_row, range_row, frame_row;
 	bool frame_is_chain;     /* frame_row is of callchain, not of python_frame */

@@ -32,7 +32,8 @@ static const char *const simt_words[] = {
 
 /* Words of matrix products that say nothing of the pipe, or of one that is none of the above. */
 static const char *const other_words[] = {
-	"gemm", "gemv", "dgemm", "zgemm", "cgemm", "dmma", "xmma", "triton_mm", "_fused_mm", "_fused_addmm", "_fused_bmm",
+	"gemm", "gemv", "dgemm", "zgemm", "cgemm", "dmma", "xmma", "triton_mm",
+	"_fused_mm", "_fused_addmm", "_fused_bmm",
 	"convolve", "implicit_conv", "fprop", "dgrad", "wgrad", "cutlass",
 };
 

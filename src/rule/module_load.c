@@ -60,14 +60,16 @@ const struct rule rule_module_load = {
 	.name = "module.load",
 	.title = { "Code loaded or compiled in the window", "窗口内加载或编译代码" },
 	.statement = {
-		"{n} calls load modules or compile ({calls} on the host); the GPU idles for {time} of it, also where kernels are loaded "
-		"lazily at their first launch. Most at `{where}`.",
-		"{n} 次调用在加载模块或编译（CPU 耗时 {calls}），其间 GPU 空闲 {time}，含首次启动时的 kernel 延迟加载。主要位置：`{where}`。" },
+		"{n} calls load modules or compile ({calls} on the host); the GPU idles for {time} of it, also where "
+		"kernels are loaded lazily at their first launch. Most at `{where}`.",
+		"{n} 次调用在加载模块或编译（CPU 耗时 {calls}），其间 GPU 空闲 {time}，含首次启动时的 kernel 延迟加"
+		"载。主要位置：`{where}`。" },
 	.advice = {
-		"Warm up before the window: run every shape once, `CUDA_MODULE_LOADING=EAGER` while measuring, ship code for this GPU "
-		"instead of PTX, keep the caches of compilers (`TORCHINDUCTOR_CACHE_DIR`, `TRITON_CACHE_DIR`, `CUDA_CACHE_PATH`).",
-		"在窗口之前预热：每种形状先跑一遍，测量时设 `CUDA_MODULE_LOADING=EAGER`，发布针对该 GPU 的机器码而非 PTX，并保留编译缓存"
-		"（`TORCHINDUCTOR_CACHE_DIR`、`TRITON_CACHE_DIR`、`CUDA_CACHE_PATH`）。" },
+		"Warm up before the window: run every shape once, `CUDA_MODULE_LOADING=EAGER` while measuring, ship "
+		"code for this GPU instead of PTX, keep the caches of compilers (`TORCHINDUCTOR_CACHE_DIR`, "
+		"`TRITON_CACHE_DIR`, `CUDA_CACHE_PATH`).",
+		"在窗口之前预热：每种形状先跑一遍，测量时设 `CUDA_MODULE_LOADING=EAGER`，发布针对该 GPU 的机器码而非"
+		" PTX，并保留编译缓存（`TORCHINDUCTOR_CACHE_DIR`、`TRITON_CACHE_DIR`、`CUDA_CACHE_PATH`）。" },
 	.refute = {
 		"If it happens in every step, something recompiles: look for changing shapes or guards.",
 		"若每步都出现，则是在反复重新编译：请检查变化的形状或 guard。" },

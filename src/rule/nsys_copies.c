@@ -148,8 +148,8 @@ static void run(const struct trace *trace, const struct report *self, const stru
 	struct hits hits = { .at = arena_array(&scratch, struct hit, n) };
 
 	for (ref i = 0; i < n; i++)
-		if (start_ns[i] != NULL_i64 && end_ns[i] != NULL_i64 && window_touches(window, start_ns[i], end_ns[i]) &&
-		    spec->is_hit(trace, i))
+		if (start_ns[i] != NULL_i64 && end_ns[i] != NULL_i64 &&
+		    window_touches(window, start_ns[i], end_ns[i]) && spec->is_hit(trace, i))
 			hits.at[hits.n++] = (struct hit){ duration_ns(start_ns[i], end_ns[i]), start_ns[i], i };
 	if (hits.n > 1)
 		qsort(hits.at, hits.n, sizeof(*hits.at), longest_first);
@@ -170,7 +170,8 @@ static void run(const struct trace *trace, const struct report *self, const stru
 	{ "stream", "Stream ID", UNIT_COUNT }, { "api", "API Name", UNIT_TEXT }
 
 static const struct sheet_column copy_columns[] = {
-	DURATION_AND_START, { "src_kind", "Src Kind", UNIT_TEXT }, { "dst_kind", "Dst Kind", UNIT_TEXT }, BYTES_AND_PLACE
+	DURATION_AND_START, { "src_kind", "Src Kind", UNIT_TEXT }, { "dst_kind", "Dst Kind", UNIT_TEXT },
+	BYTES_AND_PLACE
 };
 static const struct sheet_column fill_columns[] = {
 	DURATION_AND_START, { "memory_kind", "Memory Kind", UNIT_TEXT }, BYTES_AND_PLACE
@@ -178,7 +179,8 @@ static const struct sheet_column fill_columns[] = {
 
 #define NEED_PLACE \
 	{ TABLE_api, BIT(api, name) }, \
-	{ TABLE_stream, BIT(stream, process) | BIT(stream, device_number) | BIT(stream, context) | BIT(stream, number) }, \
+	{ TABLE_stream, \
+	  BIT(stream, process) | BIT(stream, device_number) | BIT(stream, context) | BIT(stream, number) }, \
 	{ TABLE_process, BIT(process, pid) }
 
 static const struct need copy_needs[] = {

@@ -68,7 +68,8 @@ static int by_place(const void *pa, const void *pb)
 }
 
 /* All operations by process, device and start. */
-static struct placed *place_ops(const struct trace *trace, const struct report_args *args, struct arena *arena, size_t *n)
+static struct placed *place_ops(const struct trace *trace, const struct report_args *args, struct arena *arena,
+				size_t *n)
 {
 	const struct device_ops ops = device_ops(arena, trace, (struct window){ args->from_ns, args->to_ns });
 	struct placed *placed = arena_array(arena, struct placed, ops.n);
@@ -327,7 +328,8 @@ const struct nsys_rule nsys_rule_gpu_gaps = {
 	},
 	.found = "In these ranges a device does nothing for more than %s between two\n"
 		 "operations of a process.\n\n" SUGGESTIONS,
-	.not_found = "There were no problems detected with GPU utilization. GPU was not found to be\nidle for more than %s.\n",
+	.not_found = "There were no problems detected with GPU utilization. GPU was not found to be\n"
+		     "idle for more than %s.\n",
 	.uses = "CUDA",
 	.limit = gap_words,
 };
@@ -344,7 +346,8 @@ const struct nsys_rule nsys_rule_gpu_time_util = {
 		.run = run_util,
 	},
 	.found = "In these time regions the average use of a device is below %s.\n\n" SUGGESTIONS,
-	.not_found = "There were no problems detected with GPU utilization. No region with a use below\n%s was found.\n",
+	.not_found = "There were no problems detected with GPU utilization. No region with a use below\n"
+		     "%s was found.\n",
 	.uses = "CUDA",
 	.limit = threshold_words,
 };

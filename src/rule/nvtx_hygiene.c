@@ -139,12 +139,14 @@ const struct rule rule_nvtx_hygiene = {
 	.name = "nvtx.hygiene",
 	.title = { "NVTX ranges to tidy", "NVTX range 需要整理" },
 	.statement = {
-		"{n} ranges have {names} distinct names (numbers masked), {open} were never closed, and they last {mean} on average.",
+		"{n} ranges have {names} distinct names (numbers masked), {open} were never closed, and they last "
+		"{mean} on average.",
 		"共 {n} 个 range，名称 {names} 种（数字已屏蔽），{open} 个未闭合，平均时长 {mean}。" },
 	.advice = {
-		"Few constant names with numbers as payload, registered strings, a pop for each push (context managers or RAII), no ranges "
-		"around work of less than some 20 µs.",
-		"使用少量固定名称，数字放进 payload，采用注册字符串；每个 push 都要有 pop（用上下文管理器或 RAII）；不要给不足约 20 µs 的工作打 range。" },
+		"Few constant names with numbers as payload, registered strings, a pop for each push (context "
+		"managers or RAII), no ranges around work of less than some 20 µs.",
+		"使用少量固定名称，数字放进 payload，采用注册字符串；每个 push 都要有 pop（用上下文管理器或 RAII）；"
+		"不要给不足约 20 µs 的工作打 range。" },
 	.refute = {
 		"Ranges that are open because recording ended inside them are none of the program's.",
 		"因采集结束而未闭合的 range 不是程序的问题。" },

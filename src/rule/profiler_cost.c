@@ -7,7 +7,7 @@
 #include "query/stats.h"
 #include "rule/lookup.h"
 
-/* Union of the profiler's work on each thread, the largest of them, clipped to the window. Rows are sorted by thread. */
+/* Union of the profiler's work on the thread with most, in the window. Rows are sorted by thread. */
 static int64_t own_work_ns(const struct lookup *l, ref *longest)
 {
 	const struct overhead_table *o = &l->a->trace->overhead;
@@ -18,8 +18,8 @@ static int64_t own_work_ns(const struct lookup *l, ref *longest)
 		struct interval_union busy = { 0 };
 
 		for (end = i; end < o->n && o->track[end] == o->track[i]; end++) {
-			const struct interval part = interval_clip((struct interval){ o->start_ns[end], o->end_ns[end] },
-								   l->window);
+			const struct interval part =
+				interval_clip((struct interval){ o->start_ns[end], o->end_ns[end] }, l->window);
 			const int64_t ns = part.end_ns > part.start_ns ? duration_ns(part.start_ns, part.end_ns) : 0;
 
 			if (ns <= 0 || o->start_ns[end] == NULL_i64 || o->end_ns[end] == NULL_i64)
@@ -78,13 +78,15 @@ const struct rule rule_profiler_cost = {
 	.name = "profiler.cost",
 	.title = { "The profiler distorts the window", "采集开销影响结论" },
 	.statement = {
-		"The profiler's own work takes {work} on the busiest thread ({of_thread} of the window) and idles the GPU for {time} "
-		"({share}); the longest piece is `{what}`.",
-		"采集自身的工作在最忙的线程上占 {work}（窗口的 {of_thread}），并使 GPU 空闲 {time}（{share}）；最长的一段是 `{what}`。" },
+		"The profiler's own work takes {work} on the busiest thread ({of_thread} of the window) and idles the "
+		"GPU for {time} ({share}); the longest piece is `{what}`.",
+		"采集自身的工作在最忙的线程上占 {work}（窗口的 {of_thread}），并使 GPU 空闲 {time}（{share}）；最长"
+		"的一段是 `{what}`。" },
 	.advice = {
-		"Record less: no stacks, shapes or memory, no nodes of graphs, no CPU samples, a shorter window after the first second; "
-		"compare the step with one that was not recorded (`fathom bench`).",
-		"减少采集内容：关闭调用栈、形状、内存、图节点与 CPU 采样，缩短窗口并避开最初一秒；并与未采集时的每步时间对比（`fathom bench`）。" },
+		"Record less: no stacks, shapes or memory, no nodes of graphs, no CPU samples, a shorter window after "
+		"the first second; compare the step with one that was not recorded (`fathom bench`).",
+		"减少采集内容：关闭调用栈、形状、内存、图节点与 CPU 采样，缩短窗口并避开最初一秒；并与未采集时的每步"
+		"时间对比（`fathom bench`）。" },
 	.refute = {
 		"If the step without the profiler is as long, the work was hidden.",
 		"若不采集时每步同样长，则这部分开销已被掩盖。" },

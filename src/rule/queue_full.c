@@ -49,12 +49,13 @@ const struct rule rule_queue_full = {
 	.name = "queue.full",
 	.title = { "Launch queue full", "启动队列已满" },
 	.statement = {
-		"{n} of {of} launch calls met a full queue and waited for room, {time} in all, {longest} the longest. The host is ahead "
-		"of the device; their length is not the cost of a launch.",
-		"{of} 次启动调用中有 {n} 次因队列已满而等待空位，共 {time}，最长 {longest}。这说明 CPU 领先于 GPU，这些调用的时长不是启动本身的开销。" },
+		"{n} of {of} launch calls met a full queue and waited for room, {time} in all, {longest} the longest. "
+		"The host is ahead of the device; their length is not the cost of a launch.",
+		"{of} 次启动调用中有 {n} 次因队列已满而等待空位，共 {time}，最长 {longest}。这说明 CPU 领先于 GPU，"
+		"这些调用的时长不是启动本身的开销。" },
 	.advice = {
-		"Nothing to cure for the device. If this thread has other work to do (communication, loading), give that to another thread, "
-		"or submit less far ahead.",
+		"Nothing to cure for the device. If this thread has other work to do (communication, loading), give "
+		"that to another thread, or submit less far ahead.",
 		"对 GPU 无需处理。若该线程还有其他工作（通信、加载数据），请移到别的线程，或不要提交得过于超前。" },
 	.refute = {
 		"If the device idles meanwhile, the queue that is full is not the one that is needed.",

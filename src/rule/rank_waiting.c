@@ -9,56 +9,66 @@
 
 static const struct phrase statements[N_LATENESS_CAUSES] = {
 	[LATE_UNKNOWN] = {
-		"Rank {rank} comes last in {late} of {of} collectives, and the others wait {time} for it. What it did before does not "
-		"differ from its peers in anything that was recorded.",
-		"rank {rank} 在 {of} 次集合通信中有 {late} 次最后到达，其他 rank 为此等待 {time}。从已采集的数据看，它此前的工作与其他 rank 没有差别。" },
+		"Rank {rank} comes last in {late} of {of} collectives, and the others wait {time} for it. What it did "
+		"before does not differ from its peers in anything that was recorded.",
+		"rank {rank} 在 {of} 次集合通信中有 {late} 次最后到达，其他 rank 为此等待 {time}。从已采集的数据看，"
+		"它此前的工作与其他 rank 没有差别。" },
 	[LATE_SUBMISSION] = {
-		"Rank {rank} comes last in {late} of {of} collectives, and the others wait {time} for it. Its CPU submits later; its "
-		"kernels are those of its peers.",
-		"rank {rank} 在 {of} 次集合通信中有 {late} 次最后到达，其他 rank 为此等待 {time}。原因是它的 CPU 提交更晚，kernel 与其他 rank 相同。" },
+		"Rank {rank} comes last in {late} of {of} collectives, and the others wait {time} for it. Its CPU "
+		"submits later; its kernels are those of its peers.",
+		"rank {rank} 在 {of} 次集合通信中有 {late} 次最后到达，其他 rank 为此等待 {time}。原因是它的 CPU 提"
+		"交更晚，kernel 与其他 rank 相同。" },
 	[LATE_MORE_WORK] = {
-		"Rank {rank} comes last in {late} of {of} collectives, and the others wait {time} for it. It has more work: {extra} more "
-		"instances a step of `{kernel}` ({extra_time} a step).",
-		"rank {rank} 在 {of} 次集合通信中有 {late} 次最后到达，其他 rank 为此等待 {time}。原因是它的工作更多：每步多 {extra} 个 `{kernel}`"
-		"（每步 {extra_time}）。" },
+		"Rank {rank} comes last in {late} of {of} collectives, and the others wait {time} for it. It has more "
+		"work: {extra} more instances a step of `{kernel}` ({extra_time} a step).",
+		"rank {rank} 在 {of} 次集合通信中有 {late} 次最后到达，其他 rank 为此等待 {time}。原因是它的工作更"
+		"多：每步多 {extra} 个 `{kernel}`（每步 {extra_time}）。" },
 	[LATE_SLOWER_KERNELS] = {
-		"Rank {rank} comes last in {late} of {of} collectives, and the others wait {time} for it. The same kernels take longer "
-		"there, `{kernel}` most of all ({extra_time} a step).",
-		"rank {rank} 在 {of} 次集合通信中有 {late} 次最后到达，其他 rank 为此等待 {time}。原因是相同的 kernel 在该卡上更慢，差距最大的是 "
-		"`{kernel}`（每步 {extra_time}）。" },
+		"Rank {rank} comes last in {late} of {of} collectives, and the others wait {time} for it. The same "
+		"kernels take longer there, `{kernel}` most of all ({extra_time} a step).",
+		"rank {rank} 在 {of} 次集合通信中有 {late} 次最后到达，其他 rank 为此等待 {time}。原因是相同的 "
+		"kernel 在该卡上更慢，差距最大的是 `{kernel}`（每步 {extra_time}）。" },
 	[LATE_HOST] = {
-		"Rank {rank} comes last in {late} of {of} collectives, and the others wait {time} for it. Its host does more between "
-		"launches than that of its peers.",
-		"rank {rank} 在 {of} 次集合通信中有 {late} 次最后到达，其他 rank 为此等待 {time}。原因是它的 CPU 在两次启动之间做了更多工作。" },
+		"Rank {rank} comes last in {late} of {of} collectives, and the others wait {time} for it. Its host "
+		"does more between launches than that of its peers.",
+		"rank {rank} 在 {of} 次集合通信中有 {late} 次最后到达，其他 rank 为此等待 {time}。原因是它的 CPU 在"
+		"两次启动之间做了更多工作。" },
 	[LATE_DATA] = {
-		"Rank {rank} comes last in {late} of {of} collectives, and the others wait {time} for it. It spends more time in loading "
-		"data.",
-		"rank {rank} 在 {of} 次集合通信中有 {late} 次最后到达，其他 rank 为此等待 {time}。原因是它的数据加载更慢。" },
+		"Rank {rank} comes last in {late} of {of} collectives, and the others wait {time} for it. It spends "
+		"more time in loading data.",
+		"rank {rank} 在 {of} 次集合通信中有 {late} 次最后到达，其他 rank 为此等待 {time}。原因是它的数据加载"
+		"更慢。" },
 	[LATE_COPY] = {
-		"Rank {rank} comes last in {late} of {of} collectives, and the others wait {time} for it. Its copies take longer.",
-		"rank {rank} 在 {of} 次集合通信中有 {late} 次最后到达，其他 rank 为此等待 {time}。原因是它的拷贝耗时更长。" },
+		"Rank {rank} comes last in {late} of {of} collectives, and the others wait {time} for it. Its copies "
+		"take longer.",
+		"rank {rank} 在 {of} 次集合通信中有 {late} 次最后到达，其他 rank 为此等待 {time}。原因是它的拷贝耗时"
+		"更长。" },
 };
 
 static const struct phrase advices[N_LATENESS_CAUSES] = {
 	[LATE_UNKNOWN] = {
-		"Compare the CPU of this rank with the others: CPU samples, scheduling, clocks and NUMA placement of the process.",
+		"Compare the CPU of this rank with the others: CPU samples, scheduling, clocks and NUMA placement of "
+		"the process.",
 		"对比该 rank 与其他 rank 的 CPU 情况：CPU 采样、调度、频率以及进程的 NUMA 绑定。" },
 	[LATE_SUBMISSION] = {
-		"Look at the CPU of that rank: binding and NUMA node (`numactl`, `taskset`), other processes on its cores, clock, Python "
-		"work that only this rank does (logging, checkpoints, metrics). Fewer launches (CUDA graphs) make all ranks less "
-		"sensitive.",
-		"检查该 rank 的 CPU：绑核与 NUMA（`numactl`、`taskset`）、核上是否有其他进程、频率、是否只有它在做日志、存档或指标统计。减少启动次数"
-		"（CUDA Graph）可让所有 rank 不再敏感。" },
+		"Look at the CPU of that rank: binding and NUMA node (`numactl`, `taskset`), other processes on its "
+		"cores, clock, Python work that only this rank does (logging, checkpoints, metrics). Fewer launches "
+		"(CUDA graphs) make all ranks less sensitive.",
+		"检查该 rank 的 CPU：绑核与 NUMA（`numactl`、`taskset`）、核上是否有其他进程、频率、是否只有它在做日"
+		"志、存档或指标统计。减少启动次数（CUDA Graph）可让所有 rank 不再敏感。" },
 	[LATE_MORE_WORK] = {
-		"Balance the work: sequence lengths and batch sizes of this rank, experts or pipeline stages assigned to it, extra layers "
-		"or metrics that run there only.",
-		"均衡各 rank 的工作量：检查该 rank 的序列长度与 batch、分配到的专家或流水线阶段，以及是否有只在它上面运行的层或指标计算。" },
+		"Balance the work: sequence lengths and batch sizes of this rank, experts or pipeline stages assigned "
+		"to it, extra layers or metrics that run there only.",
+		"均衡各 rank 的工作量：检查该 rank 的序列长度与 batch、分配到的专家或流水线阶段，以及是否有只在它上"
+		"面运行的层或指标计算。" },
 	[LATE_SLOWER_KERNELS] = {
-		"Check that device: clocks, power and thermal throttling (`nvidia-smi -q -d PERFORMANCE,CLOCK`), ECC retirement, another "
-		"process on it.",
-		"检查该 GPU：频率、功耗与温度降频（`nvidia-smi -q -d PERFORMANCE,CLOCK`）、ECC 页退役、是否有其他进程占用。" },
+		"Check that device: clocks, power and thermal throttling (`nvidia-smi -q -d PERFORMANCE,CLOCK`), ECC "
+		"retirement, another process on it.",
+		"检查该 GPU：频率、功耗与温度降频（`nvidia-smi -q -d PERFORMANCE,CLOCK`）、ECC 页退役、是否有其他进"
+		"程占用。" },
 	[LATE_HOST] = {
-		"Name what the host of that rank does with NVTX ranges, and move it out of the step or to a thread of its own.",
+		"Name what the host of that rank does with NVTX ranges, and move it out of the step or to a thread of "
+		"its own.",
 		"用 NVTX 标出该 rank 的 CPU 工作，移出步内或放到单独线程。" },
 	[LATE_DATA] = {
 		"Give its loader what the others have: workers, storage, sample sizes; prefetch more.",
@@ -69,10 +79,10 @@ static const struct phrase advices[N_LATENESS_CAUSES] = {
 };
 
 static const struct phrase nothing_to_gain = {
-	"Nothing comes back by this alone: at its peers' speed the steps would be as long, since the others submit no faster. Cure "
-	"what bounds them all first (launch.bound, host.work), then look again.",
-	"仅解决这一点不会有收益：即使该 rank 与其他 rank 同样快，每步也不会变短，因为其他 rank 的提交并不更快。请先解决共同的瓶颈（launch.bound、"
-	"host.work），再重新分析。" };
+	"Nothing comes back by this alone: at its peers' speed the steps would be as long, since the others submit no "
+	"faster. Cure what bounds them all first (launch.bound, host.work), then look again.",
+	"仅解决这一点不会有收益：即使该 rank 与其他 rank 同样快，每步也不会变短，因为其他 rank 的提交并不更快。请先"
+	"解决共同的瓶颈（launch.bound、host.work），再重新分析。" };
 
 /* "1"; where ranks were numbered here, with the process that is meant: "0 (pid 480)". */
 static const char *rank_words(const struct lookup *l, const struct rank_summary *r)
@@ -145,7 +155,8 @@ static void abstain(const struct rule *self, const struct lookup *l, struct find
 	f->reason = (struct phrase){
 		"No collective could be matched over ranks ({why}); give the captures of all ranks of the job together "
 		"(`fathom analyze rank*.json.gz`).",
-		"无法跨 rank 匹配集合通信（{why}）；请把作业所有 rank 的采集文件一起给出（`fathom analyze rank*.json.gz`）。" };
+		"无法跨 rank 匹配集合通信（{why}）；请把作业所有 rank 的采集文件一起给出（`fathom analyze "
+		"rank*.json.gz`）。" };
 	cite_op(f, l, c.longest);
 }
 
@@ -174,8 +185,8 @@ const struct rule rule_rank_waiting = {
 		"Record all ranks, and analyse their captures together.",
 		"采集所有 rank 并一起分析。" },
 	.refute = {
-		"If the rank still comes last after its cause is gone, another one hides behind it. A rank that is late without any "
-		"waiting of the others costs nothing.",
+		"If the rank still comes last after its cause is gone, another one hides behind it. A rank that is "
+		"late without any waiting of the others costs nothing.",
 		"若消除原因后该 rank 仍最后到达，说明其后还有别的原因；若其他 rank 并未等待，则迟到没有代价。" },
 	.doc = "docs/analysis/findings.md#ranks-waiting",
 	.check = check,

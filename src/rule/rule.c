@@ -11,8 +11,8 @@
 	_(launch_bound) _(tiny_kernels) _(sync_storm) _(sync_blocking) _(sync_late) _(copy_pageable) _(copy_sync) \
 	_(copy_serial) _(alloc_steady) _(graph_rebuilt) _(comm_exposed) _(comm_share) _(rank_waiting) _(step_slow) \
 	_(start_up) _(module_load) _(algorithm_search) _(streams_serial) _(queue_full) _(data_loading) _(host_io) \
-	_(host_work) _(host_preempted) _(python_gil) _(profiler_cost) _(tensor_unused) _(weights_converted) _(kernel_long) \
-	_(nvtx_hygiene) _(idle_edges) _(host_unresolved)
+	_(host_work) _(host_preempted) _(python_gil) _(profiler_cost) _(tensor_unused) _(weights_converted) \
+	_(kernel_long) _(nvtx_hygiene) _(idle_edges) _(host_unresolved)
 
 #define DECLARE(name) extern const struct rule rule_##name;
 #define POINTER(name) &rule_##name,

@@ -96,7 +96,7 @@ void finding_cite(struct finding *f, enum table_id table, ref row);
 /* A phrase of a finding with its values filled in; code in it stands in `...`. Owned by the arena. */
 const char *finding_say(const struct finding *f, const struct phrase *phrase, bool in_chinese, struct arena *arena);
 
-/* A value, or its limit, as people read it: 12.9 ms, 1,200, 37.1 %, 16.8 MB, 912 GB/s, 3.5, a text. Owned by the arena. */
+/* A value, or its limit, as people read it: 12.9 ms, 1,200, 37.1 %, 16.8 MB, a text. Owned by the arena. */
 const char *value_say(const struct value *value, double number, struct arena *arena);
 
 /* 0.30 of the wall time is critical, 0.10 high, 0.03 medium, 0.01 low, what is below is for information. */

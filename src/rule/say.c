@@ -9,6 +9,7 @@
 static const char *say_scaled(double number, const char *const *units, size_t n, struct arena *arena)
 {
 	size_t i = 0;
+	int decimals;
 
 	while (i + 1 < n && fabs(number) >= 999.5) {
 		number /= 1000;
@@ -16,7 +17,8 @@ static const char *say_scaled(double number, const char *const *units, size_t n,
 	}
 	if (i == 0)
 		return arena_print(arena, "%.0f %s", number, units[0]);
-	return arena_print(arena, "%.*f %s", fabs(number) >= 99.95 ? 0 : fabs(number) >= 9.995 ? 1 : 2, number, units[i]);
+	decimals = fabs(number) >= 99.95 ? 0 : fabs(number) >= 9.995 ? 1 : 2;
+	return arena_print(arena, "%.*f %s", decimals, number, units[i]);
 }
 
 static const char *say_count(double number, struct arena *arena)

@@ -176,7 +176,8 @@ static void take_chains(const struct lookup *l, const struct charges *calls, str
 		const uint32_t id = t->callchain.id[row];
 		uint32_t at;
 
-		if (t->callchain.kind[row] != CALLCHAIN_CUDA || t->callchain.symbol[row] == NULL_str || is_library(t, row))
+		if (t->callchain.kind[row] != CALLCHAIN_CUDA || t->callchain.symbol[row] == NULL_str ||
+		    is_library(t, row))
 			continue;
 		at = names_number(&ids, &id, sizeof(id));
 		if (at < n_ids && (best[at] == NULL_ref || t->callchain.depth[row] < t->callchain.depth[best[at]]))

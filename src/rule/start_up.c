@@ -7,8 +7,8 @@
 #include "rule/lookup.h"
 
 static const struct phrase whole_capture = {
-	"No steps were found, so the window is the whole capture with its start-up: shares and verdict mix the two. The GPU idles "
-	"{leading} before its first operation.",
+	"No steps were found, so the window is the whole capture with its start-up: shares and verdict mix the two. "
+	"The GPU idles {leading} before its first operation.",
 	"未找到步骤，窗口为整个采集过程（含启动阶段），占比与结论混合了两者。第一个 GPU 操作之前空闲 {leading}。" };
 
 /* Length beyond the median of the other steps, of steps of warm-up that count. */
@@ -23,7 +23,8 @@ static int64_t find_excess(const struct lookup *l, uint64_t *n_warm, ref *first,
 	*first = NULL_ref;
 	for (size_t i = 0; i < scope->n_steps; i++)
 		if (!(scope->steps[i].flags & (STEP_WARM_UP | STEP_PARTIAL)))
-			others[n++] = duration_ns(scope->steps[i].completion.start_ns, scope->steps[i].completion.end_ns);
+			others[n++] =
+				duration_ns(scope->steps[i].completion.start_ns, scope->steps[i].completion.end_ns);
 	sort_values(others, n);
 	median = n ? percentile(others, n, 0.5) : 0;
 	for (size_t i = 0; i < scope->n_steps; i++) {
@@ -80,13 +81,15 @@ const struct rule rule_start_up = {
 	.name = "window.start_up",
 	.title = { "Warm-up in the window", "窗口包含预热阶段" },
 	.statement = {
-		"{n} of {of} steps, the first of them step {number}, hold warm-up: compilation, module loading, a search for algorithms or "
-		"first allocations. They are {time} longer than the others.",
-		"{of} 步中有 {n} 步（最早为第 {number} 步）处于预热：编译、模块加载、算法搜索或首次分配；比其余步骤共多 {time}。" },
+		"{n} of {of} steps, the first of them step {number}, hold warm-up: compilation, module loading, a "
+		"search for algorithms or first allocations. They are {time} longer than the others.",
+		"{of} 步中有 {n} 步（最早为第 {number} 步）处于预热：编译、模块加载、算法搜索或首次分配；比其余步骤"
+		"共多 {time}。" },
 	.advice = {
-		"Record steps after the warm-up (`--capture-range`, `cudaProfilerStart`, `schedule(wait, warmup, active)`), and mark steps "
-		"with an NVTX range that repeats.",
-		"在预热之后再采集（`--capture-range`、`cudaProfilerStart`、`schedule(wait, warmup, active)`），并用重复出现的 NVTX range 标出每一步。" },
+		"Record steps after the warm-up (`--capture-range`, `cudaProfilerStart`, `schedule(wait, warmup, "
+		"active)`), and mark steps with an NVTX range that repeats.",
+		"在预热之后再采集（`--capture-range`、`cudaProfilerStart`、`schedule(wait, warmup, active)`），并用"
+		"重复出现的 NVTX range 标出每一步。" },
 	.refute = {
 		"If later steps are as long, it was no warm-up: look at alloc.steady and module.load.",
 		"若后续步骤同样长，则不是预热：请看 alloc.steady 与 module.load。" },

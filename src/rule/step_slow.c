@@ -13,18 +13,22 @@ enum part { PART_COMPUTE, PART_COMM, PART_COPY, PART_IDLE, N_PARTS };
 
 static const struct phrase statements[N_PARTS] = {
 	[PART_COMPUTE] = {
-		"{n} of {of} steps are slow: step {number} lasts {length}, the median step {median}. It computes {more} longer.",
+		"{n} of {of} steps are slow: step {number} lasts {length}, the median step {median}. It computes "
+		"{more} longer.",
 		"{of} 步中有 {n} 步明显偏慢：第 {number} 步 {length}，中位数 {median}，其中计算多出 {more}。" },
 	[PART_COMM] = {
-		"{n} of {of} steps are slow: step {number} lasts {length}, the median step {median}. It communicates {more} longer.",
+		"{n} of {of} steps are slow: step {number} lasts {length}, the median step {median}. It communicates "
+		"{more} longer.",
 		"{of} 步中有 {n} 步明显偏慢：第 {number} 步 {length}，中位数 {median}，其中未掩盖通信多出 {more}。" },
 	[PART_COPY] = {
-		"{n} of {of} steps are slow: step {number} lasts {length}, the median step {median}. It copies {more} longer.",
+		"{n} of {of} steps are slow: step {number} lasts {length}, the median step {median}. It copies {more} "
+		"longer.",
 		"{of} 步中有 {n} 步明显偏慢：第 {number} 步 {length}，中位数 {median}，其中未掩盖拷贝多出 {more}。" },
 	[PART_IDLE] = {
-		"{n} of {of} steps are slow: step {number} lasts {length}, the median step {median}. The GPU idles {more} longer, most "
-		"of it as `{cause}`.",
-		"{of} 步中有 {n} 步明显偏慢：第 {number} 步 {length}，中位数 {median}，其中 GPU 空闲多出 {more}，主要类别 `{cause}`。" },
+		"{n} of {of} steps are slow: step {number} lasts {length}, the median step {median}. The GPU idles "
+		"{more} longer, most of it as `{cause}`.",
+		"{of} 步中有 {n} 步明显偏慢：第 {number} 步 {length}，中位数 {median}，其中 GPU 空闲多出 {more}，主"
+		"要类别 `{cause}`。" },
 };
 
 static int64_t part_ns(const struct account *a, enum part part)
@@ -47,7 +51,8 @@ struct step_list {
 static struct step_list list_steps(const struct lookup *l, struct arena *arena)
 {
 	const struct scope *scope = &l->a->scope;
-	struct step_list s = { arena_array(arena, size_t, scope->n_steps), arena_array(arena, int64_t, scope->n_steps) };
+	struct step_list s = { arena_array(arena, size_t, scope->n_steps),
+			       arena_array(arena, int64_t, scope->n_steps) };
 	int64_t *sorted = arena_array(arena, int64_t, scope->n_steps);
 
 	for (size_t i = 0; i < scope->n_steps; i++) {
@@ -144,9 +149,10 @@ static void check(const struct rule *self, const struct analysis *a, struct find
 		finding_value(f, "excess", VALUE_NS, (double)excess_ns);
 		finding_text(f, "cause", main_cause(l, step));
 		while (part == PART_IDLE && idle_next(l, &walk))
-			if (walk.of_gap->start_ns < step->completion.end_ns && walk.of_gap->end_ns > step->completion.start_ns &&
+			if (walk.of_gap->start_ns < step->completion.end_ns &&
+			    walk.of_gap->end_ns > step->completion.start_ns &&
 			    (!longest || duration_ns(walk.of_gap->start_ns, walk.of_gap->end_ns) >
-					 duration_ns(longest->start_ns, longest->end_ns))) {
+						 duration_ns(longest->start_ns, longest->end_ns))) {
 				longest = walk.of_gap;
 			}
 		if (longest)
@@ -165,9 +171,10 @@ const struct rule rule_step_slow = {
 		"{n} of {of} steps are slow: step {number} lasts {length}, the median step {median}.",
 		"{of} 步中有 {n} 步明显偏慢：第 {number} 步 {length}，中位数 {median}。" },
 	.advice = {
-		"Look at that step alone (`--steps {number}`): checkpoints, evaluation, logging, a new input shape (recompilation, "
-		"allocation), garbage collection of Python, another process on the machine.",
-		"单独查看该步（`--steps {number}`）：存档、评测、日志、新的输入形状（重新编译或分配）、Python 垃圾回收、机器上的其他进程等。" },
+		"Look at that step alone (`--steps {number}`): checkpoints, evaluation, logging, a new input shape "
+		"(recompilation, allocation), garbage collection of Python, another process on the machine.",
+		"单独查看该步（`--steps {number}`）：存档、评测、日志、新的输入形状（重新编译或分配）、Python 垃圾回"
+		"收、机器上的其他进程等。" },
 	.refute = {
 		"If another run has no such step, it was the machine and not the program.",
 		"若再次运行没有出现这样的步骤，则原因在机器而不在程序。" },

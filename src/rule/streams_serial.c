@@ -16,7 +16,8 @@ struct busy_stream {
 	int64_t busy_ns, right_ns;
 	struct interval *at;
 	size_t n;
-	uint64_t n_ops, n_held, n_legacy; /* released by the end of another stream's work; by the legacy default stream */
+	uint64_t n_ops;
+	uint64_t n_held, n_legacy; /* released by an event or the legacy default stream; by the latter */
 	uint32_t first_op;
 };
 
@@ -102,12 +103,14 @@ static int64_t overlap_ns(const struct busy_stream *a, const struct busy_stream 
 }
 
 static const struct phrase legacy_advice = {
-	"{legacy} of {n} kernels of the lesser streams wait for the legacy default stream, which waits for all others: use "
-	"non-blocking streams (`cudaStreamNonBlocking`) or a default stream per thread (`--default-stream per-thread`).",
-	"较小流上的 {n} 个 kernel 中有 {legacy} 个受 legacy 默认流牵制（它会等待所有流）：请使用非阻塞流（`cudaStreamNonBlocking`）或每线程默认流"
-	"（`--default-stream per-thread`）。" };
+	"{legacy} of {n} kernels of the lesser streams wait for the legacy default stream, which waits for all "
+	"others: use non-blocking streams (`cudaStreamNonBlocking`) or a default stream per thread (`--default-stream "
+	"per-thread`).",
+	"较小流上的 {n} 个 kernel 中有 {legacy} 个受 legacy 默认流牵制（它会等待所有流）：请使用非阻塞流（"
+	"`cudaStreamNonBlocking`）或每线程默认流（`--default-stream per-thread`）。" };
 
-static void tell(const struct rule *self, const struct lookup *l, const struct busy_stream *s, size_t n, struct findings *out)
+static void tell(const struct rule *self, const struct lookup *l, const struct busy_stream *s, size_t n,
+		 struct findings *out)
 {
 	struct finding *f = finding_add(out, self, FINDING_SUSPECTED);
 	uint64_t n_ops = 0, n_held = 0, n_legacy = 0;
@@ -150,7 +153,8 @@ static void check(const struct rule *self, const struct analysis *a, struct find
 		list_intervals(l, &s[n++], &scratch);
 	for (size_t i = 0; i < n; i++)
 		for (size_t k = i + 1; k < n; k++)
-			overlap |= (double)overlap_ns(&s[i], &s[k]) > a->limits.streams_overlap_share * (double)s[k].busy_ns;
+			overlap |= (double)overlap_ns(&s[i], &s[k]) >
+				   a->limits.streams_overlap_share * (double)s[k].busy_ns;
 	if (n >= 2 && !overlap)
 		tell(self, l, s, n, out);
 	arena_end(&scratch);
@@ -160,13 +164,16 @@ const struct rule rule_streams_serial = {
 	.name = "streams.serial",
 	.title = { "Streams that never overlap", "多个流从不并行" },
 	.statement = {
-		"{streams} streams compute and never at the same time: {main} on the busiest, {time} on the others. {held} of the {n} "
-		"kernels of the others waited for work of another stream.",
-		"有 {streams} 个流在做计算，但从未同时运行：最忙的流 {main}，其余 {time}。其余流的 {n} 个 kernel 中有 {held} 个在等待其他流的工作。" },
+		"{streams} streams compute and never at the same time: {main} on the busiest, {time} on the others. "
+		"{held} of the {n} kernels of the others waited for work of another stream.",
+		"有 {streams} 个流在做计算，但从未同时运行：最忙的流 {main}，其余 {time}。其余流的 {n} 个 kernel 中"
+		"有 {held} 个在等待其他流的工作。" },
 	.advice = {
-		"Where the work is independent, remove what orders it: events and full synchronisations between the streams, the legacy "
-		"default stream, allocations. Kernels that fill the device alone do not overlap whatever the streams.",
-		"若两边工作相互独立，请去掉使其串行的因素：流之间的 event 与整卡同步、legacy 默认流、内存分配。能独自占满 GPU 的 kernel 即使放在不同流上也不会重叠。" },
+		"Where the work is independent, remove what orders it: events and full synchronisations between the "
+		"streams, the legacy default stream, allocations. Kernels that fill the device alone do not overlap "
+		"whatever the streams.",
+		"若两边工作相互独立，请去掉使其串行的因素：流之间的 event 与整卡同步、legacy 默认流、内存分配。能独"
+		"自占满 GPU 的 kernel 即使放在不同流上也不会重叠。" },
 	.refute = {
 		"If each stream needs the other's result, or each kernel fills the device, there is nothing to gain.",
 		"若各流互相依赖结果，或每个 kernel 都能占满 GPU，则没有收益。" },

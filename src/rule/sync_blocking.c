@@ -26,18 +26,19 @@ const struct rule rule_sync_blocking = {
 	.name = "sync.blocking",
 	.title = { "Blocking synchronisation", "阻塞式同步" },
 	.statement = {
-		"The host waits for the GPU {per_step} times a step, and after each wait the GPU idles until new work arrives: {time} "
-		"({share}), {refill} of it while the queue is filled again. Most of it at `{where}`.",
-		"CPU 每步等待 GPU {per_step} 次，每次等待之后 GPU 要空等到新任务到来：共 {time}（{share}），其中 {refill} 用于重新填满队列。"
-		"主要位置：`{where}`。" },
+		"The host waits for the GPU {per_step} times a step, and after each wait the GPU idles until new work "
+		"arrives: {time} ({share}), {refill} of it while the queue is filled again. Most of it at `{where}`.",
+		"CPU 每步等待 GPU {per_step} 次，每次等待之后 GPU 要空等到新任务到来：共 {time}（{share}），其中 "
+		"{refill} 用于重新填满队列。主要位置：`{where}`。" },
 	.advice = {
-		"Let the host run ahead: read the loss of this step during the next one (copy it with `non_blocking=True` into pinned "
-		"memory, wait for its event later), log every N steps, replace full synchronisations by events.",
-		"让 CPU 跑在前面：本步的 loss 放到下一步再读（用锁页内存加 `non_blocking=True` 异步拷回，之后再等对应 event），每 N 步才打印一次日志，"
-		"并用 event 代替整卡同步。" },
+		"Let the host run ahead: read the loss of this step during the next one (copy it with "
+		"`non_blocking=True` into pinned memory, wait for its event later), log every N steps, replace full "
+		"synchronisations by events.",
+		"让 CPU 跑在前面：本步的 loss 放到下一步再读（用锁页内存加 `non_blocking=True` 异步拷回，之后再等对"
+		"应 event），每 N 步才打印一次日志，并用 event 代替整卡同步。" },
 	.refute = {
-		"If the step is as long without the wait, the CPU does not keep up anyway: look at launch.bound and at the what-if "
-		"`host=0`.",
+		"If the step is as long without the wait, the CPU does not keep up anyway: look at launch.bound and "
+		"at the what-if `host=0`.",
 		"若去掉等待后每步时间不变，说明 CPU 本来就跟不上：请看 launch.bound 与 what-if `host=0`。" },
 	.doc = "docs/analysis/findings.md#sync-blocking",
 	.check = check,

@@ -22,8 +22,8 @@ static int64_t idle_in_late_ns(const struct lookup *l)
 
 	while (idle_next(l, &walk)) {
 		const struct idle_piece *at = walk.at;
-		const uint32_t call = at->table == TABLE_api && at->row < l->a->trace->api.n ? tl->call_of_api[at->row] :
-			NULL_ref;
+		const uint32_t call =
+			at->table == TABLE_api && at->row < l->a->trace->api.n ? tl->call_of_api[at->row] : NULL_ref;
 
 		if (call != NULL_ref && at->class == IDLE_SYNC && (tl->calls[call].flags & CALL_LATE))
 			add_ns(&ns, walk.ns);
@@ -95,13 +95,13 @@ const struct rule rule_sync_late = {
 	.name = "sync.late",
 	.title = { "Late synchronisation", "多余的同步（任务早已完成）" },
 	.statement = {
-		"{n} of {of} synchronisations ({per_step} a step) wait for work that had already ended. They take {time} of host time; "
-		"during {idle} of it the GPU has nothing to do. Most are in `{where}` ({there}).",
-		"{of} 次同步中有 {n} 次（每步 {per_step} 次）所等待的任务在调用前就已完成，共占用 CPU {time}，其间 GPU 有 {idle} 无事可做。"
-		"主要位置：`{where}`（{there} 次）。" },
+		"{n} of {of} synchronisations ({per_step} a step) wait for work that had already ended. They take "
+		"{time} of host time; during {idle} of it the GPU has nothing to do. Most are in `{where}` ({there}).",
+		"{of} 次同步中有 {n} 次（每步 {per_step} 次）所等待的任务在调用前就已完成，共占用 CPU {time}，其间 "
+		"GPU 有 {idle} 无事可做。主要位置：`{where}`（{there} 次）。" },
 	.advice = {
-		"Delete them: the copy or wait before has already synchronised. Where they guard against errors, keep them in debug "
-		"builds only.",
+		"Delete them: the copy or wait before has already synchronised. Where they guard against errors, keep "
+		"them in debug builds only.",
 		"直接删除：前面的拷贝或等待已经完成了同步。若仅用于检查错误，请只保留在调试版本中。" },
 	.refute = {
 		"If a result becomes wrong without one of them, it orders something that the trace does not show.",

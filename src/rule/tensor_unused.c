@@ -125,19 +125,22 @@ const struct rule rule_tensor_unused = {
 	.name = "tensor.unused",
 	.title = { "Tensor cores unused", "未使用 Tensor Core" },
 	.statement = {
-		"{n} of {of} matrix products run in fp32 on the plain pipes: {time}, {share} of compute time. The longest is `{kernel}`, "
-		"most are asked for at `{where}`.",
-		"{of} 次矩阵乘中有 {n} 次以 FP32 在普通 FMA 单元上执行：{time}，占计算时间 {share}。最长的是 `{kernel}`，主要来自 `{where}`。" },
+		"{n} of {of} matrix products run in fp32 on the plain pipes: {time}, {share} of compute time. The "
+		"longest is `{kernel}`, most are asked for at `{where}`.",
+		"{of} 次矩阵乘中有 {n} 次以 FP32 在普通 FMA 单元上执行：{time}，占计算时间 {share}。最长的是 "
+		"`{kernel}`，主要来自 `{where}`。" },
 	.advice = {
-		"Allow TF32 (`torch.set_float32_matmul_precision(\"high\")`, `torch.backends.cudnn.allow_tf32`), or compute in bf16 or "
-		"fp16 (`torch.autocast`); keep sizes multiples of 8 and pointers aligned. The ratio of the two peaks of the device is "
-		"the ceiling of the gain.",
-		"允许 TF32（`torch.set_float32_matmul_precision(\"high\")`、`torch.backends.cudnn.allow_tf32`），或改用 bf16/fp16 计算"
-		"（`torch.autocast`）；维度取 8 的倍数并保证地址对齐。收益上限是该 GPU 两种峰值算力之比。" },
+		"Allow TF32 (`torch.set_float32_matmul_precision(\"high\")`, `torch.backends.cudnn.allow_tf32`), or "
+		"compute in bf16 or fp16 (`torch.autocast`); keep sizes multiples of 8 and pointers aligned. The "
+		"ratio of the two peaks of the device is the ceiling of the gain.",
+		"允许 TF32（`torch.set_float32_matmul_precision(\"high\")`、`torch.backends.cudnn.allow_tf32`），或"
+		"改用 bf16/fp16 计算（`torch.autocast`）；维度取 8 的倍数并保证地址对齐。收益上限是该 GPU 两种峰值算"
+		"力之比。" },
 	.refute = {
-		"If the model needs full fp32 in these products, they are not eligible. Where they are bound by memory, tensor cores gain "
-		"nothing.",
-		"若模型确实要求这些矩阵乘使用完整 FP32，则不适用；若它们受显存带宽限制，换用 Tensor Core 也没有收益。" },
+		"If the model needs full fp32 in these products, they are not eligible. Where they are bound by "
+		"memory, tensor cores gain nothing.",
+		"若模型确实要求这些矩阵乘使用完整 FP32，则不适用；若它们受显存带宽限制，换用 Tensor Core 也没有收"
+		"益。" },
 	.doc = "docs/analysis/findings.md#tensor-unused",
 	.check = check,
 };

@@ -79,16 +79,19 @@ const struct rule rule_tiny_kernels = {
 	.name = "launch.tiny_kernels",
 	.title = { "Many short kernels", "大量短小 kernel" },
 	.statement = {
-		"{n} of {of} kernels ({share}, {per_step} a step) are shorter than the median launch call of {api}; the median kernel "
-		"lasts {exec}. Together they run {time}.",
-		"{of} 个 kernel 中有 {n} 个（{share}，每步 {per_step} 个）短于启动调用的中位时长 {api}；kernel 时长中位数 {exec}，合计运行 {time}。" },
+		"{n} of {of} kernels ({share}, {per_step} a step) are shorter than the median launch call of {api}; "
+		"the median kernel lasts {exec}. Together they run {time}.",
+		"{of} 个 kernel 中有 {n} 个（{share}，每步 {per_step} 个）短于启动调用的中位时长 {api}；kernel 时长"
+		"中位数 {exec}，合计运行 {time}。" },
 	.advice = {
-		"Fuse neighbours (`torch.compile`, fused optimizers and normalisations, hand-written or Triton kernels), or give each "
-		"more to do with larger batches. A CUDA graph removes their launches, not their own time.",
-		"融合相邻 kernel（`torch.compile`、融合优化器与归一化、手写或 Triton kernel），或增大 batch 让每个 kernel 做更多工作。"
-		"CUDA Graph 能省去启动，但不减少 kernel 自身时间。" },
+		"Fuse neighbours (`torch.compile`, fused optimizers and normalisations, hand-written or Triton "
+		"kernels), or give each more to do with larger batches. A CUDA graph removes their launches, not "
+		"their own time.",
+		"融合相邻 kernel（`torch.compile`、融合优化器与归一化、手写或 Triton kernel），或增大 batch 让每个 "
+		"kernel 做更多工作。CUDA Graph 能省去启动，但不减少 kernel 自身时间。" },
 	.refute = {
-		"Where kernels are queued ahead and gaps are small, the calls are hidden and only the kernels' own time is at stake.",
+		"Where kernels are queued ahead and gaps are small, the calls are hidden and only the kernels' own "
+		"time is at stake.",
 		"若 kernel 已提前排队且间隙很小，启动调用已被掩盖，能省的只是 kernel 自身时间。" },
 	.doc = "docs/analysis/findings.md#launch-tiny_kernels",
 	.check = check,

@@ -142,7 +142,8 @@ void tell_waits(struct finding *f, const struct lookup *l, const struct waits *w
 	f->coverage_of = w->n;
 	f->coverage_have = w->n - w->n_unresolved;
 	finding_test(f, "share", VALUE_SHARE, share, limits->class_primary_share, share >= limits->class_primary_share);
-	finding_test(f, "per_step", VALUE_COUNT, per_step, limits->sync_loop_waits, per_step >= limits->sync_loop_waits);
+	finding_test(f, "per_step", VALUE_COUNT, per_step, limits->sync_loop_waits,
+		     per_step >= limits->sync_loop_waits);
 	finding_test(f, "launches_between", VALUE_COUNT, w->launches_between, limits->sync_loop_launches,
 		     w->launches_between >= limits->sync_loop_launches);
 	finding_value(f, "n", VALUE_COUNT, (double)w->n);

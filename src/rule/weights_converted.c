@@ -131,10 +131,10 @@ static struct conversions find_conversions(const struct lookup *l, struct arena 
 }
 
 static const struct phrase with_shapes = {
-	"{n} of {of} kernels ({per_step} a step) only change the type of tensors: {time}, {share} of kernel time. The most frequent "
-	"is {shape} with types {types}; most are asked for at `{where}`.",
-	"{of} 个 kernel 中有 {n} 个（每步 {per_step} 个）只做类型转换：{time}，占 kernel 时间 {share}。最常见的形状为 {shape}，类型 {types}；"
-	"主要来自 `{where}`。" };
+	"{n} of {of} kernels ({per_step} a step) only change the type of tensors: {time}, {share} of kernel time. The "
+	"most frequent is {shape} with types {types}; most are asked for at `{where}`.",
+	"{of} 个 kernel 中有 {n} 个（每步 {per_step} 个）只做类型转换：{time}，占 kernel 时间 {share}。最常见的形状"
+	"为 {shape}，类型 {types}；主要来自 `{where}`。" };
 
 static void tell(const struct rule *self, const struct lookup *l, struct conversions *c, double share,
 		 struct findings *out)
@@ -186,18 +186,19 @@ const struct rule rule_weights_converted = {
 	.name = "weights.converted",
 	.title = { "Tensors converted to another type in every step", "每步都在做类型转换" },
 	.statement = {
-		"{n} of {of} kernels ({per_step} a step) only change the type of tensors: {time}, {share} of kernel time, `{kernel}` the "
-		"longest. Most are asked for at `{where}`.",
-		"{of} 个 kernel 中有 {n} 个（每步 {per_step} 个）只做类型转换：{time}，占 kernel 时间 {share}，最长的是 `{kernel}`。"
-		"主要来自 `{where}`。" },
+		"{n} of {of} kernels ({per_step} a step) only change the type of tensors: {time}, {share} of kernel "
+		"time, `{kernel}` the longest. Most are asked for at `{where}`.",
+		"{of} 个 kernel 中有 {n} 个（每步 {per_step} 个）只做类型转换：{time}，占 kernel 时间 {share}，最长"
+		"的是 `{kernel}`。主要来自 `{where}`。" },
 	.advice = {
-		"Autocast copies each fp32 weight to bf16 or fp16 in every forward pass, and gradients back: where these are weights, keep "
-		"them in the low precision with fp32 master copies in the optimizer; else let `torch.compile` fuse the casts. Each of "
-		"them is a launch, too.",
-		"autocast 会在每次前向把 FP32 权重拷成 bf16/fp16，反向再把梯度转回：若转换的是权重，可让权重常驻低精度并由优化器保存 FP32 主副本；"
-		"否则用 `torch.compile` 融合类型转换。每次转换同时也是一次启动。" },
+		"Autocast copies each fp32 weight to bf16 or fp16 in every forward pass, and gradients back: where "
+		"these are weights, keep them in the low precision with fp32 master copies in the optimizer; else let "
+		"`torch.compile` fuse the casts. Each of them is a launch, too.",
+		"autocast 会在每次前向把 FP32 权重拷成 bf16/fp16，反向再把梯度转回：若转换的是权重，可让权重常驻低精"
+		"度并由优化器保存 FP32 主副本；否则用 `torch.compile` 融合类型转换。每次转换同时也是一次启动。" },
 	.refute = {
-		"If most shapes are those of activations, the casts are at the borders of ops that need fp32, and only fusion helps.",
+		"If most shapes are those of activations, the casts are at the borders of ops that need fp32, and "
+		"only fusion helps.",
 		"若多数形状属于激活值，则转换发生在必须用 FP32 的算子边界，只能靠融合解决。" },
 	.doc = "docs/analysis/findings.md#weights-converted",
 	.check = check,

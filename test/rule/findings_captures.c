@@ -8,7 +8,8 @@ static void tell_one(struct told *told, const char *path)
 
 TEST(findings_of_captures, sync_bound_is_a_synchronisation_storm)
 {
-	static const char *const paths[] = { "test/data/nsys/sync_bound.sqlite.gz", "test/data/torch/sync_bound.json.gz" };
+	static const char *const paths[] = { "test/data/nsys/sync_bound.sqlite.gz",
+					     "test/data/torch/sync_bound.json.gz" };
 
 	for (size_t i = 0; i < ARRAY_LEN(paths); i++) {
 		const struct finding *f;
@@ -29,7 +30,8 @@ TEST(findings_of_captures, sync_bound_is_a_synchronisation_storm)
 
 TEST(findings_of_captures, launch_bound_is_launch_overhead_of_tiny_kernels)
 {
-	static const char *const paths[] = { "test/data/nsys/launch_bound.sqlite.gz", "test/data/torch/launch_bound.json.gz" };
+	static const char *const paths[] = { "test/data/nsys/launch_bound.sqlite.gz",
+					     "test/data/torch/launch_bound.json.gz" };
 
 	for (size_t i = 0; i < ARRAY_LEN(paths); i++) {
 		const struct finding *f;
@@ -53,7 +55,8 @@ TEST(findings_of_captures, launch_bound_is_launch_overhead_of_tiny_kernels)
 
 TEST(findings_of_captures, data_bound_waits_for_its_loader)
 {
-	static const char *const paths[] = { "test/data/nsys/data_bound.sqlite.gz", "test/data/torch/data_bound.json.gz" };
+	static const char *const paths[] = { "test/data/nsys/data_bound.sqlite.gz",
+					     "test/data/torch/data_bound.json.gz" };
 
 	for (size_t i = 0; i < ARRAY_LEN(paths); i++) {
 		struct told told;
@@ -67,7 +70,8 @@ TEST(findings_of_captures, data_bound_waits_for_its_loader)
 
 TEST(findings_of_captures, pageable_copy_copies_through_pageable_memory)
 {
-	static const char *const paths[] = { "test/data/nsys/pageable_copy.sqlite.gz", "test/data/torch/pageable_copy.json.gz" };
+	static const char *const paths[] = { "test/data/nsys/pageable_copy.sqlite.gz",
+					     "test/data/torch/pageable_copy.json.gz" };
 
 	for (size_t i = 0; i < ARRAY_LEN(paths); i++) {
 		const struct finding *f;
@@ -87,7 +91,8 @@ TEST(findings_of_captures, pageable_copy_copies_through_pageable_memory)
 /* The model was not cast to bf16: its products run in fp32. */
 TEST(findings_of_captures, cuda_graph_does_not_use_tensor_cores)
 {
-	static const char *const paths[] = { "test/data/nsys/cuda_graph.sqlite.gz", "test/data/torch/cuda_graph.json.gz" };
+	static const char *const paths[] = { "test/data/nsys/cuda_graph.sqlite.gz",
+					     "test/data/torch/cuda_graph.json.gz" };
 
 	for (size_t i = 0; i < ARRAY_LEN(paths); i++) {
 		const struct finding *f;
@@ -105,7 +110,8 @@ TEST(findings_of_captures, cuda_graph_does_not_use_tensor_cores)
 
 TEST(findings_of_captures, compute_bound_is_one_kernel_on_tensor_cores)
 {
-	static const char *const paths[] = { "test/data/nsys/compute_bound.sqlite.gz", "test/data/torch/compute_bound.json.gz" };
+	static const char *const paths[] = { "test/data/nsys/compute_bound.sqlite.gz",
+					     "test/data/torch/compute_bound.json.gz" };
 
 	for (size_t i = 0; i < ARRAY_LEN(paths); i++) {
 		struct told told;
@@ -122,7 +128,8 @@ TEST(findings_of_captures, compute_bound_is_one_kernel_on_tensor_cores)
 /* 94 of 261 kernels of a step are casts: 51 for weights and activations to bf16, 43 back, and their gradients. */
 TEST(findings_of_captures, gpt_train_launches_too_much_and_converts_in_every_step)
 {
-	static const char *const paths[] = { "test/data/nsys/gpt_train.sqlite.gz", "test/data/torch/gpt_train.json.gz" };
+	static const char *const paths[] = { "test/data/nsys/gpt_train.sqlite.gz",
+					     "test/data/torch/gpt_train.json.gz" };
 
 	for (size_t i = 0; i < ARRAY_LEN(paths); i++) {
 		struct told told;
@@ -138,7 +145,8 @@ TEST(findings_of_captures, gpt_train_launches_too_much_and_converts_in_every_ste
 
 TEST(findings_of_captures, ranks_wait_for_rank_1_by_its_submission)
 {
-	static const char *const paths[] = { "test/data/ddp/balanced.rank0.json.gz", "test/data/ddp/balanced.rank1.json.gz" };
+	static const char *const paths[] = { "test/data/ddp/balanced.rank0.json.gz",
+					     "test/data/ddp/balanced.rank1.json.gz" };
 	const struct finding *f;
 	struct told told;
 
@@ -160,7 +168,8 @@ TEST(findings_of_captures, ranks_wait_for_rank_1_by_its_submission)
 /* It has 40 more products a step and comes last, and no step is longer for it: nothing would come back. */
 TEST(findings_of_captures, a_straggler_that_costs_nothing_is_for_information)
 {
-	static const char *const paths[] = { "test/data/ddp/straggler.rank0.json.gz", "test/data/ddp/straggler.rank1.json.gz" };
+	static const char *const paths[] = { "test/data/ddp/straggler.rank0.json.gz",
+					     "test/data/ddp/straggler.rank1.json.gz" };
 	const struct finding *f;
 	struct told told;
 

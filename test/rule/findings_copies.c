@@ -17,7 +17,8 @@
 TEST(copy_pageable, speaks_whatever_function_asked_for_it)
 {
 	static const char *const traces[] = {
-		COPY_STEPS("cudaMemcpyAsync", "src_kind=0 dst_kind=2"), COPY_STEPS("cuMemcpyHtoDAsync_v2", "src_kind=0 dst_kind=2"),
+		COPY_STEPS("cudaMemcpyAsync", "src_kind=0 dst_kind=2"),
+		COPY_STEPS("cuMemcpyHtoDAsync_v2", "src_kind=0 dst_kind=2"),
 		COPY_STEPS("cudaMemcpy", "src_kind=0 dst_kind=2"),
 	};
 
@@ -249,7 +250,8 @@ TEST(idle_edges, is_silent_where_the_ends_are_short)
 {
 	struct told told;
 
-	tell(&told, "api cudaLaunchKernel thread=1 correlation=1 0..3000\nkernel a stream=7 correlation=1 4000..104000\n");
+	tell(&told,
+	     "api cudaLaunchKernel thread=1 correlation=1 0..3000\nkernel a stream=7 correlation=1 4000..104000\n");
 	EXPECT(!told_by(&told, "idle.edges"));
 	told_end(&told);
 }

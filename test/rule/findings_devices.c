@@ -128,7 +128,8 @@ TEST(tensor_unused, speaks_of_products_on_the_plain_pipes)
 	EXPECT_EQ_INT(told_value(f, "of"), 2);
 	told_end(&told);
 	/* Code for sm_80 runs on no device without tensor cores. */
-	tell(&told, PRODUCT_STEPS("sm80_xmma_gemm_f32f32_f32f32_f32_nn_n_tilesize64x64x8_ffma_execute_kernel__5x_cublas"));
+	tell(&told,
+	     PRODUCT_STEPS("sm80_xmma_gemm_f32f32_f32f32_f32_nn_n_tilesize64x64x8_ffma_execute_kernel__5x_cublas"));
 	f = told_by(&told, "tensor.unused");
 	EXPECT(f);
 	EXPECT_EQ_INT(f->state, FINDING_CONFIRMED);
@@ -188,12 +189,14 @@ TEST(matrix_kernels, are_known_by_the_names_of_their_families)
 #define CONVERSION_STEPS(types, kernel) \
 	"nvtx step kind=push thread=1 source_row=1 0..100000\n" \
 	"nvtx step kind=push thread=1 source_row=2 100000..200000\n" \
-	"op aten::copy_ kind=framework thread=1 external_id=1 input_dims=[[8,4],[8,4]] input_types=" types " 500..4500\n" \
+	"op aten::copy_ kind=framework thread=1 external_id=1 input_dims=[[8,4],[8,4]] " \
+	"input_types=" types " 500..4500\n" \
 	"api cudaLaunchKernel thread=1 correlation=1 external_id=1 1000..4000\n" \
 	"kernel " kernel " stream=7 correlation=1 external_id=1 6000..36000\n" \
 	"api cudaLaunchKernel thread=1 correlation=2 5000..8000\n" \
 	"kernel nvjet stream=7 correlation=2 36000..96000\n" \
-	"op aten::copy_ kind=framework thread=1 external_id=3 input_dims=[[8,4],[8,4]] input_types=" types " 100500..104500\n" \
+	"op aten::copy_ kind=framework thread=1 external_id=3 input_dims=[[8,4],[8,4]] " \
+	"input_types=" types " 100500..104500\n" \
 	"api cudaLaunchKernel thread=1 correlation=3 external_id=3 101000..104000\n" \
 	"kernel " kernel " stream=7 correlation=3 external_id=3 106000..136000\n" \
 	"api cudaLaunchKernel thread=1 correlation=4 105000..108000\n" \

@@ -42,11 +42,13 @@ static void expect_pair(const struct rule *rule, const struct phrase *phrase)
 	rest = arena_copy(&arena, en, strlen(en));
 	while ((name = strsep(&rest, " ")))
 		if (*name && count_place(zh, name) == 0)
-			test_fail(__FILE__, __LINE__, "%s: {%s} is missing in Chinese: %s", rule->name, name, phrase->zh);
+			test_fail(__FILE__, __LINE__, "%s: {%s} is missing in Chinese: %s", rule->name, name,
+				  phrase->zh);
 	rest = arena_copy(&arena, zh, strlen(zh));
 	while ((name = strsep(&rest, " ")))
 		if (*name && count_place(en, name) == 0)
-			test_fail(__FILE__, __LINE__, "%s: {%s} is missing in English: %s", rule->name, name, phrase->en);
+			test_fail(__FILE__, __LINE__, "%s: {%s} is missing in English: %s", rule->name, name,
+				  phrase->en);
 	arena_end(&arena);
 }
 
@@ -89,7 +91,8 @@ TEST(findings, are_as_severe_as_the_wall_time_at_stake)
 
 static const struct rule a_rule = {
 	.name = "test.rule",
-	.statement = { "{n} waits of `{name}` for {time} ({share}), {bytes} at {rate}, {missing}, {", "{n} 次，共 {time}" },
+	.statement = { "{n} waits of `{name}` for {time} ({share}), {bytes} at {rate}, {missing}, {",
+		       "{n} 次，共 {time}" },
 	.advice = { "as the rule says", NULL },
 };
 
@@ -118,12 +121,14 @@ TEST(findings, say_their_values_as_people_read_them)
 
 TEST(findings, round_no_share_away_and_scale_no_more_than_needed)
 {
-	static const struct { enum value_kind kind; double number; const char *said; } cases[] = {
-		{ VALUE_NS, 0, "0 ns" }, { VALUE_NS, 999, "999 ns" }, { VALUE_NS, 1500, "1.50 µs" },
-		{ VALUE_NS, 999600, "1.00 ms" }, { VALUE_NS, 45e9, "45.0 s" }, { VALUE_NS, 123456e9, "123456 s" },
-		{ VALUE_COUNT, 7.75, "7.8" }, { VALUE_COUNT, 8, "8" }, { VALUE_COUNT, 1200, "1,200" }, { VALUE_COUNT, -4, "-4" },
-		{ VALUE_SHARE, 0.0001, "<0.1 %" }, { VALUE_SHARE, 0, "0.0 %" }, { VALUE_SHARE, 1, "100.0 %" },
-		{ VALUE_RATIO, 10, "10" }, { VALUE_RATIO, 1.4567, "1.46" }, { VALUE_BYTES, 4, "4 B" },
+	static const struct { enum value_kind kind; double number; const char *said;
+	} cases[] = {
+		{ VALUE_NS, 0, "0 ns" },         { VALUE_NS, 999, "999 ns" },       { VALUE_NS, 1500, "1.50 µs" },
+		{ VALUE_NS, 999600, "1.00 ms" }, { VALUE_NS, 45e9, "45.0 s" },      { VALUE_NS, 123456e9, "123456 s" },
+		{ VALUE_COUNT, 7.75, "7.8" },    { VALUE_COUNT, 8, "8" },           { VALUE_COUNT, 1200, "1,200" },
+		{ VALUE_COUNT, -4, "-4" },       { VALUE_SHARE, 0.0001, "<0.1 %" }, { VALUE_SHARE, 0, "0.0 %" },
+		{ VALUE_SHARE, 1, "100.0 %" },   { VALUE_RATIO, 10, "10" },         { VALUE_RATIO, 1.4567, "1.46" },
+		{ VALUE_BYTES, 4, "4 B" },
 	};
 	struct arena arena = { 0 };
 
@@ -225,32 +230,39 @@ static void add_random_row(struct text *t, uint64_t *state, int i)
 		"cudaLaunchKernel", "cudaMemcpyAsync", "cudaMemcpy", "cudaStreamSynchronize", "cudaDeviceSynchronize", "cudaMalloc",
 		"cudaFree", "cudaGraphLaunch", "cudaGraphInstantiate", "cuModuleLoadData", "cudaEventQuery", "cudaEventRecord",
 	};
-	static const char *const kernels[] = { "k", "ncclDevKernel_AllReduce", "ampere_sgemm", "bfloat16_copy_kernel_cuda" };
+	static const char *const kernels[] = { "k", "ncclDevKernel_AllReduce", "ampere_sgemm",
+					       "bfloat16_copy_kernel_cuda" };
 	const long long start = random_time(state), length = (long long)(next_random(state) % 50000);
-	const long long end = next_random(state) % 30 == 0 || start > INT64_MAX - length ? random_time(state) : start + length;
+	const long long end =
+		next_random(state) % 30 == 0 || start > INT64_MAX - length ? random_time(state) : start + length;
 	const unsigned thread = 1 + next_random(state) % 3, stream = 7 + next_random(state) % 3;
 	const unsigned device = next_random(state) % 2, correlation = 1 + next_random(state) % 60;
 
 	switch (next_random(state) % 9) {
 	case 0: case 1: case 2:
-		text_print(t, "api %s thread=%u correlation=%u %lld..%lld\n", functions[next_random(state) % ARRAY_LEN(functions)],
-			   thread, correlation, start, end);
+		text_print(t, "api %s thread=%u correlation=%u %lld..%lld\n",
+			   functions[next_random(state) % ARRAY_LEN(functions)], thread, correlation, start, end);
 		break;
 	case 3: case 4:
 		text_print(t, "kernel %s stream=%u device=%u correlation=%u %lld..%lld\n",
 			   kernels[next_random(state) % ARRAY_LEN(kernels)], stream, device, correlation, start, end);
 		break;
 	case 5:
-		text_print(t, "memcpy kind=%s bytes=%llu src_kind=%u dst_kind=%u stream=%u device=%u correlation=%u %lld..%lld\n",
-			   next_random(state) % 2 ? "HtoD" : "DtoH", (unsigned long long)next_random(state) >> (next_random(state) % 64),
-			   (unsigned)(next_random(state) % 9), (unsigned)(next_random(state) % 9), stream, device, correlation, start, end);
+		text_print(t,
+			   "memcpy kind=%s bytes=%llu src_kind=%u dst_kind=%u stream=%u device=%u correlation=%u "
+			   "%lld..%lld\n",
+			   next_random(state) % 2 ? "HtoD" : "DtoH",
+			   (unsigned long long)next_random(state) >> (next_random(state) % 64),
+			   (unsigned)(next_random(state) % 9), (unsigned)(next_random(state) % 9), stream, device,
+			   correlation, start, end);
 		break;
 	case 6:
-		text_print(t, "nvtx r%u kind=push thread=%u source_row=%d %lld..%lld\n", (unsigned)(next_random(state) % 3), thread, i,
-			   start, end);
+		text_print(t, "nvtx r%u kind=push thread=%u source_row=%d %lld..%lld\n",
+			   (unsigned)(next_random(state) % 3), thread, i, start, end);
 		break;
 	case 7:
-		text_print(t, "op aten::copy_ kind=framework thread=%u input_types=['a','b'] %lld..%lld\n", thread, start, end);
+		text_print(t, "op aten::copy_ kind=framework thread=%u input_types=['a','b'] %lld..%lld\n", thread,
+			   start, end);
 		break;
 	default:
 		text_print(t, "overhead x thread=%u %lld..%lld\n", thread, start, end);

@@ -204,7 +204,7 @@ TEST(profiler_cost, speaks_of_the_recordings_own_work)
 	told_end(&told);
 }
 
-/* Six steps of 100 us with kernels from 10 to 50 and from 60 to 95; the fourth is longer by a pause before its second. */
+/* Six steps of 100 us with kernels from 10 to 50 and 60 to 95; in the fourth the second begins later. */
 static void tell_six(struct told *told, int pause_ns)
 {
 	struct text t = { 0 };
@@ -215,8 +215,10 @@ static void tell_six(struct told *told, int pause_ns)
 		text_print(&t, "nvtx step kind=push thread=1 source_row=%d %d..%d\n", i + 1, b, b + 100000 + pause);
 		text_print(&t, "api cudaLaunchKernel thread=1 correlation=%d %d..%d\n", 2 * i + 1, b + 1000, b + 5000);
 		text_print(&t, "kernel k stream=7 correlation=%d %d..%d\n", 2 * i + 1, b + 10000, b + 50000);
-		text_print(&t, "api cudaLaunchKernel thread=1 correlation=%d %d..%d\n", 2 * i + 2, b + 51000 + pause, b + 55000 + pause);
-		text_print(&t, "kernel k stream=7 correlation=%d %d..%d\n", 2 * i + 2, b + 60000 + pause, b + 95000 + pause);
+		text_print(&t, "api cudaLaunchKernel thread=1 correlation=%d %d..%d\n", 2 * i + 2, b + 51000 + pause,
+			   b + 55000 + pause);
+		text_print(&t, "kernel k stream=7 correlation=%d %d..%d\n", 2 * i + 2, b + 60000 + pause,
+			   b + 95000 + pause);
 		b += 100000 + pause;
 	}
 	tell(told, t.p);
@@ -255,11 +257,14 @@ static void tell_search(struct told *told, int n, int first_ns)
 	for (int i = 0, b = 0, c = 0; i < 5; i++) {
 		const int length = i ? 5000 : first_ns;
 
-		text_print(&t, "op aten::cudnn_convolution kind=framework thread=1 input_dims=[[1,3]] %d..%d\n", b, b + length);
+		text_print(&t, "op aten::cudnn_convolution kind=framework thread=1 input_dims=[[1,3]] %d..%d\n", b,
+			   b + length);
 		for (int k = 0; k < (i ? 1 : n); k++) {
 			c++;
-			text_print(&t, "api cudaLaunchKernel thread=1 correlation=%d %d..%d\n", c, b + 1000 + 5000 * k, b + 4000 + 5000 * k);
-			text_print(&t, "kernel conv%d stream=7 correlation=%d %d..%d\n", k, c, b + 5000 + 5000 * k, b + 9000 + 5000 * k);
+			text_print(&t, "api cudaLaunchKernel thread=1 correlation=%d %d..%d\n", c, b + 1000 + 5000 * k,
+				   b + 4000 + 5000 * k);
+			text_print(&t, "kernel conv%d stream=7 correlation=%d %d..%d\n", k, c, b + 5000 + 5000 * k,
+				   b + 9000 + 5000 * k);
 		}
 		b += length + 6000;
 	}
@@ -298,8 +303,8 @@ TEST(nvtx_hygiene, speaks_of_names_open_ranges_and_short_ones)
 
 	/* 1,200 names that differ by letters; numbers alone make no new name. */
 	for (int i = 0; i < 1200; i++)
-		text_print(&t, "nvtx layer_%c%c%c kind=push thread=1 source_row=%d %d..%d\n", 'g' + i / 100, 'g' + i / 10 % 10,
-			   'g' + i % 10, i + 1, 1000 * i, 1000 * i + 500);
+		text_print(&t, "nvtx layer_%c%c%c kind=push thread=1 source_row=%d %d..%d\n", 'g' + i / 100,
+			   'g' + i / 10 % 10, 'g' + i % 10, i + 1, 1000 * i, 1000 * i + 500);
 	tell(&told, t.p);
 	f = told_by(&told, "nvtx.hygiene");
 	EXPECT(f);

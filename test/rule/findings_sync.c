@@ -13,10 +13,10 @@ static void add_loop(struct text *t, int64_t at_ns, int correlation)
 	const long long b = at_ns;
 
 	for (int k = 0; k < 3; k++) {
-		text_print(t, "api cudaLaunchKernel thread=1 correlation=%d %lld..%lld\n", correlation + k, b + 1000 + 4000 * k,
-			   b + 4000 + 4000 * k);
-		text_print(t, "kernel k%d stream=7 correlation=%d %lld..%lld\n", k, correlation + k, b + 6000 + 8000 * k,
-			   b + 14000 + 8000 * k);
+		text_print(t, "api cudaLaunchKernel thread=1 correlation=%d %lld..%lld\n", correlation + k,
+			   b + 1000 + 4000 * k, b + 4000 + 4000 * k);
+		text_print(t, "kernel k%d stream=7 correlation=%d %lld..%lld\n", k, correlation + k,
+			   b + 6000 + 8000 * k, b + 14000 + 8000 * k);
 	}
 	text_print(t, "api cudaStreamSynchronize thread=1 %lld..%lld\n", b + 14000, b + 31000);
 }
@@ -228,7 +228,8 @@ TEST(queue_full, speaks_of_launches_that_wait_for_room)
 
 		text_print(&t, "api cudaLaunchKernel thread=1 correlation=%d %d..%d\n", i + 1, i * 1000 + late,
 			   i * 1000 + late + (i == 1100 ? 100500 : 500));
-		text_print(&t, "kernel k stream=7 correlation=%d %d..%d\n", i + 1, 2000000 + i * 1000, 2001000 + i * 1000);
+		text_print(&t, "kernel k stream=7 correlation=%d %d..%d\n", i + 1, 2000000 + i * 1000,
+			   2001000 + i * 1000);
 	}
 	tell(&told, t.p);
 	f = told_by(&told, "queue.full");
@@ -239,7 +240,8 @@ TEST(queue_full, speaks_of_launches_that_wait_for_room)
 	EXPECT_EQ_INT(told_value(f, "longest"), 100500);
 	EXPECT_EQ_INT(told_value(f, "time"), 175 * 500 + 100500);
 	told_end(&told);
-	tell(&told, "api cudaLaunchKernel thread=1 correlation=1 0..1000\nkernel a stream=7 correlation=1 2000..52000\n");
+	tell(&told,
+	     "api cudaLaunchKernel thread=1 correlation=1 0..1000\nkernel a stream=7 correlation=1 2000..52000\n");
 	EXPECT(!told_by(&told, "queue.full"));
 	told_end(&told);
 	text_end(&t);

@@ -292,5 +292,6 @@ TEST(nsys_rules, print_the_rows_of_nsys_for_one_step)
 
 TEST(nsys_rules, print_the_rows_of_nsys_for_a_whole_run)
 {
-	compare("test/data/nsys/gpt_train_whole_run.cuda.sqlite.gz", "test/data/nsys/gpt_train_whole_run.cuda.analyze.txt");
+	compare("test/data/nsys/gpt_train_whole_run.cuda.sqlite.gz",
+		"test/data/nsys/gpt_train_whole_run.cuda.analyze.txt");
 }
