@@ -34,9 +34,12 @@ static struct document small(enum lang lang)
 static const char *text_of(const struct document *d, struct look look)
 {
 	struct text out = { 0 };
+	const char *text;
 
 	render_document_text(d, &look, &out);
-	return arena_copy(&arena, out.p, out.n);
+	text = arena_copy(&arena, out.p, out.n);
+	text_end(&out);
+	return text;
 }
 
 TEST(render_text, sets_a_document_for_a_terminal)
