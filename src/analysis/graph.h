@@ -82,24 +82,19 @@ struct graph_set {
 	const int64_t *extra_ns;  /* by node: added to its start, after what it waits for; NULL: nothing */
 };
 
-/* The time of one chain as a function of the factor: fixed + a * scaled. */
-struct graph_line {
-	int64_t fixed_ns, scaled_ns;
-};
-
 /* A factor that is times / of; 1 / 0 is infinite. Neither is negative. */
 struct graph_factor {
 	int64_t times, of;
 };
 
-/* The chain that decides the end at a factor; among equal ones that with the smallest scaled part. */
+/* The chain that decides the end at a factor. */
 struct graph_chain {
-	struct graph_line line;
+	int64_t finish_ns;  /* to the nearest ns, halves up; what does not fit is the largest time */
 	uint32_t last;      /* its last node, or UINT32_MAX */
 	uint32_t *limiter;  /* by node: what decided its start, or UINT32_MAX; NULL unless asked for */
 };
 
-/* Owned by the arena, but for what it needed meanwhile. False at an overflow. */
+/* Limiters are owned by the arena. False at an overflow. */
 bool graph_chain_at(const struct task_graph *g, const struct graph_set *set, struct graph_factor a, bool with_limiters,
 		    struct graph_chain *out, struct arena *arena, struct err *err) MUST_CHECK;
 

@@ -21,7 +21,7 @@ static bool find_shifts(struct building *b, const struct ranks *ranks)
 
 	if (!ranks || ranks->n_ranks < 2 || !ranks->member_of_op)
 		return false;
-	b->shift_of_process = arena_array(b->scratch, int64_t, n + 1);
+	b->out->shift_of_process = arena_array(b->arena, int64_t, n + 1);
 	for (size_t i = 0; i < ranks->n_ranks; i++) {
 		const struct rank_clock *clock = &ranks->clocks[i];
 
@@ -29,7 +29,7 @@ static bool find_shifts(struct building *b, const struct ranks *ranks)
 			return false;
 		for (size_t k = 0; k < ranks->n_ranks; k++)
 			if (ranks->of[k].rank == clock->rank && ranks->of[k].process < n)
-				b->shift_of_process[ranks->of[k].process] =
+				b->out->shift_of_process[ranks->of[k].process] =
 					rank_time(clock, b->window.start_ns) - b->window.start_ns;
 	}
 	return true;
@@ -51,8 +51,8 @@ static void find_observed(struct building *b)
 {
 	b->out->observed_ns = 0;
 	for (size_t v = 0; v < b->out->graph.n; v++)
-		if (b->observed_end_ns[v] > b->out->observed_ns)
-			b->out->observed_ns = b->observed_end_ns[v];
+		if (b->observed_ns[v] + b->out->graph.duration_ns[v] > b->out->observed_ns)
+			b->out->observed_ns = b->observed_ns[v] + b->out->graph.duration_ns[v];
 }
 
 /* What its edges do not explain of each task's start. */
@@ -67,23 +67,36 @@ static void find_residuals(struct building *b)
 
 		for (uint32_t e = g->edge_at[v]; e < g->edge_at[v + 1]; e++) {
 			const uint32_t u = g->edge_from[e];
-			const int64_t at = b->observed_start_ns[u] + g->edge_delay_ns[e] +
+			const int64_t at = b->observed_ns[u] + g->edge_delay_ns[e] +
 					   (g->from_start >> g->edge_kind[e] & 1 ? 0 : g->duration_ns[u]);
 
 			explained = at > explained ? at : explained;
 		}
-		out->residual_ns[v] = b->observed_start_ns[v] - explained;
+		out->residual_ns[v] = b->observed_ns[v] - explained;
 	}
 }
 
-static void judge(struct model *out)
+/* The model's own times, its slack, and how far it is from what was observed. */
+static bool replay(struct model *out, struct arena *arena, struct err *err)
 {
-	out->replay_ns = out->times.finish_all_ns;
+	struct arena scratch = { 0 };
+	struct task_times times;
+
+	out->slack_ns = arena_array(arena, int64_t, out->graph.n);
+	if (!graph_forward(&out->graph, NULL, NULL, &times, &scratch, err)) {
+		arena_end(&scratch);
+		return false;
+	}
+	graph_slack(&out->graph, &times, out->slack_ns, NULL, &scratch);
+	out->replay_ns = times.finish_all_ns;
 	out->replay_error = out->observed_ns > 0 ?
 				    fabs((double)out->replay_ns - (double)out->observed_ns) / (double)out->observed_ns : 0;
-	for (uint32_t v = out->times.last; v != UINT32_MAX; v = out->times.limiter[v])
+	for (uint32_t v = times.last; v != UINT32_MAX; v = times.limiter[v])
 		if (out->residual_ns[v] > 0)
 			out->unexplained_ns += out->residual_ns[v];
+	out->times = (struct task_times){ .finish_all_ns = times.finish_all_ns, .last = times.last };
+	arena_end(&scratch);
+	return true;
 }
 
 bool model_build(struct model *out, const struct timeline *tl, struct interval window, const struct ranks *ranks,
@@ -98,7 +111,7 @@ bool model_build(struct model *out, const struct timeline *tl, struct interval w
 	if (find_shifts(&b, ranks))
 		out->ranks = ranks;
 	else
-		b.shift_of_process = NULL;
+		out->shift_of_process = NULL;
 	b.relays = relays_of(tl, &scratch);
 	find_end(&b);
 	done = model_add_nodes(&b, err) && model_add_edges(&b, err);
@@ -106,15 +119,9 @@ bool model_build(struct model *out, const struct timeline *tl, struct interval w
 		find_observed(&b);
 		model_set_lambdas(&b);
 		find_residuals(&b);
-		done = graph_forward(&out->graph, NULL, NULL, &out->times, arena, err);
 	}
 	arena_end(&scratch);
-	if (!done)
-		return false;
-	judge(out);
-	out->slack_ns = arena_array(arena, int64_t, out->graph.n);
-	graph_slack(&out->graph, &out->times, out->slack_ns, NULL, arena);
-	return true;
+	return done && replay(out, arena, err);
 }
 
 struct interval model_task_interval(const struct model *model, const struct timeline *tl, size_t task)

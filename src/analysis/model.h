@@ -24,9 +24,11 @@ enum task_kind {
 };
 
 /* Small, since there is one for every row of a capture; see model_task_interval. */
+enum { TASK_KIND_BITS = 3, TASK_INDEX_BITS = 29 };
+
 struct task {
-	uint32_t index; /* of op or call; of a collective in ranks; of a thread for TASK_END; else NULL_ref */
-	uint8_t kind;   /* enum task_kind */
+	uint32_t kind : TASK_KIND_BITS;   /* enum task_kind */
+	uint32_t index : TASK_INDEX_BITS; /* of op or call; of a collective or member in ranks; of a thread for TASK_END */
 };
 
 enum edge_kind {
@@ -41,7 +43,7 @@ struct model {
 	struct task_graph graph;
 	struct task *tasks;       /* in the graph's order */
 	uint8_t *edge_kind;       /* by edge */
-	struct task_times times;  /* the model's own, from the window's start */
+	struct task_times times;  /* only finish_all_ns and last: graph_forward gives the others */
 	int64_t *slack_ns;        /* total slack by task */
 	struct interval window;
 	int64_t lambda_ns[N_EDGE_KINDS];  /* median over the edges of a kind of what the model takes; NULL_i64 without any */
@@ -53,6 +55,7 @@ struct model {
 	bool is_acyclic;
 	int64_t *residual_ns;     /* by task: its observed start less what its edges explain */
 	const struct ranks *ranks; /* or NULL */
+	int64_t *shift_of_process; /* by row of process, and one more: from its clock to the window's; NULL: 0 everywhere */
 };
 
 /* Build it for a window; ranks may be NULL. Owned by the arena. False when times overflow. */

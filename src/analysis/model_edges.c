@@ -1,9 +1,9 @@
 /*
  * analysis/model_edges.c - what each task of the model waits for.
  *
- * An edge's delay is first what was observed of it. What is a latency is put
- * into a class, whose lambda takes that place later; the host's own time, and
- * how far an operation overlaps its forerunner, stay as observed.
+ * A latency is put into a class, whose lambda becomes its delay later; the
+ * host's own time, and how far an operation overlaps its forerunner, are
+ * delays as observed.
  */
 #include "analysis/model_parts.h"
 #include "analysis/path_parts.h"
@@ -24,6 +24,15 @@ static uint32_t end_of_op_node(const struct building *b, uint32_t op)
 	    b->node_of_transfer[ranks->member_of_op[op]] != NULL_ref)
 		return b->node_of_transfer[ranks->member_of_op[op]];
 	return b->node_of_op[op];
+}
+
+int64_t observed_latency(const struct building *b, uint32_t edge, uint32_t to)
+{
+	const struct task_graph *g = &b->out->graph;
+	const uint32_t from = g->edge_from[edge];
+	const int64_t left_ns = b->observed_ns[from] + (g->from_start >> g->edge_kind[edge] & 1 ? 0 : g->duration_ns[from]);
+
+	return b->observed_ns[to] - left_ns;
 }
 
 /* An edge that contradicts the order of time by more than the clocks' error is counted and left out. */
@@ -47,18 +56,16 @@ static bool is_possible(struct building *b, uint32_t from, uint32_t to, int64_t 
 static void add_edge(struct building *b, uint32_t from, uint32_t to, enum edge_kind kind, int32_t class)
 {
 	struct task_graph *g = &b->out->graph;
-	const int64_t *left_ns = g->from_start >> kind & 1 ? b->observed_start_ns : b->observed_end_ns;
 	int64_t latency_ns;
 
 	if (from == NULL_ref)
 		return;
-	latency_ns = b->observed_start_ns[to] - left_ns[from];
+	g->edge_from[b->n_edges] = from;
+	g->edge_kind[b->n_edges] = (uint8_t)kind;
+	latency_ns = observed_latency(b, (uint32_t)b->n_edges, to);
 	if (!is_possible(b, from, to, latency_ns, kind))
 		return;
-	g->edge_from[b->n_edges] = from;
-	g->edge_delay_ns[b->n_edges] = latency_ns;
-	g->edge_kind[b->n_edges] = (uint8_t)kind;
-	b->class_of_edge[b->n_edges] = class == NO_CLASS ? NULL_ref : (uint32_t)class * N_EDGE_KINDS + kind;
+	g->edge_delay_ns[b->n_edges] = class == NO_CLASS ? latency_ns : (int64_t)class * N_EDGE_KINDS + kind;
 	b->n_edges++;
 	b->out->n_edges[kind]++;
 }
@@ -147,7 +154,7 @@ static void add_op_edges(struct building *b, uint32_t index, uint32_t node)
 		add_edge(b, end_of_op_node(b, op->releaser), node, kind_of_release(op), device);
 	/* Nothing in the window explains it: it was let go before, or nobody knows by what. */
 	if (b->n_edges == n_edges)
-		b->out->graph.floor_ns[node] = b->observed_start_ns[node];
+		b->out->graph.floor_ns[node] = b->observed_ns[node];
 }
 
 static void add_collective_edges(struct building *b, uint32_t index, uint32_t node)
@@ -215,7 +222,6 @@ bool model_add_edges(struct building *b, struct err *err)
 	g->edge_delay_ns = arena_array(b->arena, int64_t, most);
 	g->edge_kind = arena_array(b->arena, uint8_t, most);
 	g->floor_ns = arena_array(b->arena, int64_t, g->n);
-	b->class_of_edge = arena_array(b->scratch, uint32_t, most);
 	for (uint32_t v = 0; v < g->n; v++) {
 		g->edge_at[v] = (uint32_t)b->n_edges;
 		add_edges_of(b, v);

@@ -7,6 +7,8 @@
  * waited for something else; but a lambda is not larger than the same
  * percentile of all edges of the class, which it would contradict.
  */
+#include <stdlib.h>
+
 #include "analysis/model_parts.h"
 
 enum { PERCENTILE = 5, FEW_SAMPLES = 20 };
@@ -69,19 +71,29 @@ static int64_t at_least_0(int64_t ns)
 	return ns < 0 ? 0 : ns;
 }
 
+static size_t class_of(const struct building *b, uint32_t edge)
+{
+	return (size_t)b->out->graph.edge_delay_ns[edge];
+}
+
 /* The edge of a node that decided, if its length is a latency: else UINT32_MAX. */
-static uint32_t deciding_edge(const struct building *b, uint32_t node)
+static uint32_t deciding_edge(const struct building *b, uint32_t node, int64_t *latency_ns)
 {
 	const struct task_graph *g = &b->out->graph;
 	uint32_t found = UINT32_MAX;
 
 	for (uint32_t e = g->edge_at[node]; e < g->edge_at[node + 1]; e++) {
+		int64_t ns;
+
 		if (g->edge_kind[e] == EDGE_CALL)
 			continue;
-		if (b->class_of_edge[e] == NULL_ref)
+		if (!is_latency(g->edge_kind[e]))
 			return UINT32_MAX; /* an exact one explains it */
-		if (found == UINT32_MAX || g->edge_delay_ns[e] < g->edge_delay_ns[found])
+		ns = observed_latency(b, e, node);
+		if (found == UINT32_MAX || ns < *latency_ns) {
 			found = e;
+			*latency_ns = ns;
+		}
 	}
 	return found;
 }
@@ -90,9 +102,9 @@ static size_t count_classes(const struct building *b)
 {
 	size_t n = 0;
 
-	for (size_t e = 0; e < b->n_edges; e++)
-		if (b->class_of_edge[e] != NULL_ref && b->class_of_edge[e] >= n)
-			n = b->class_of_edge[e] + 1;
+	for (uint32_t e = 0; e < b->n_edges; e++)
+		if (is_latency(b->out->graph.edge_kind[e]) && class_of(b, e) >= n)
+			n = class_of(b, e) + 1;
 	return n;
 }
 
@@ -111,15 +123,18 @@ static void give(struct samples *s, size_t class, int64_t value)
 static void give_edges(const struct building *b, struct samples *s, enum sampling what, uint32_t node)
 {
 	const struct task_graph *g = &b->out->graph;
-	const uint32_t deciding = what == ALL_BY_CLASS ? UINT32_MAX : deciding_edge(b, node);
+	int64_t latency_ns = 0;
+	uint32_t deciding;
 
-	if (what == ALL_BY_CLASS)
+	if (what == ALL_BY_CLASS) {
 		for (uint32_t e = g->edge_at[node]; e < g->edge_at[node + 1]; e++)
-			if (b->class_of_edge[e] != NULL_ref)
-				give(s, b->class_of_edge[e], at_least_0(g->edge_delay_ns[e]));
+			if (is_latency(g->edge_kind[e]))
+				give(s, class_of(b, e), at_least_0(observed_latency(b, e, node)));
+		return;
+	}
+	deciding = deciding_edge(b, node, &latency_ns);
 	if (deciding != UINT32_MAX)
-		give(s, what == DECIDING_BY_KIND ? g->edge_kind[deciding] : b->class_of_edge[deciding],
-		     at_least_0(g->edge_delay_ns[deciding]));
+		give(s, what == DECIDING_BY_KIND ? g->edge_kind[deciding] : class_of(b, deciding), at_least_0(latency_ns));
 }
 
 /* Durations of calls that did not wait, or of those that did. */
@@ -134,15 +149,16 @@ static void give_call(const struct building *b, struct samples *s, enum sampling
 	if (back == NULL_ref && what == CALLS_BY_FUNCTION)
 		give(s, (size_t)number_of_function(b, task->index), b->out->graph.duration_ns[node]);
 	if (back != NULL_ref && what == WAITS_BY_FUNCTION)
-		give(s, (size_t)number_of_function(b, task->index), b->observed_start_ns[back] - b->observed_start_ns[node]);
+		give(s, (size_t)number_of_function(b, task->index), b->observed_ns[back] - b->observed_ns[node]);
 }
 
-static struct samples sample(const struct building *b, enum sampling what, struct arena *scratch)
+/* Low values by class, or by kind of edge or function. Owned by the arena. */
+static int64_t *sample(const struct building *b, enum sampling what, size_t n_classes, struct arena *arena)
 {
-	struct samples s = { .n_classes = what == DECIDING_BY_CLASS || what == ALL_BY_CLASS ? count_classes(b) :
-					  what == DECIDING_BY_KIND ? N_EDGE_KINDS : MOST_LATENCY_KEYS };
+	int64_t *low = arena_array(arena, int64_t, n_classes);
+	struct arena scratch = { 0 };
+	struct samples s = { .n_classes = n_classes, .at = arena_array(&scratch, size_t, n_classes + 2) };
 
-	s.at = arena_array(scratch, size_t, s.n_classes + 2);
 	for (int pass = 0; pass < 2; pass++) {
 		for (uint32_t v = 0; v < b->out->graph.n; v++)
 			if (what >= CALLS_BY_FUNCTION)
@@ -151,11 +167,14 @@ static struct samples sample(const struct building *b, enum sampling what, struc
 				give_edges(b, &s, what, v);
 		if (pass == 1)
 			break;
-		for (size_t c = 1; c <= s.n_classes; c++)
+		for (size_t c = 1; c <= n_classes; c++)
 			s.at[c + 1] += s.at[c];
-		s.values = arena_array(scratch, int64_t, s.at[s.n_classes + 1] + 1);
+		s.values = arena_array(&scratch, int64_t, s.at[n_classes + 1] + 1);
 	}
-	return s;
+	for (size_t c = 0; c < n_classes; c++)
+		low[c] = low_value(&s, c);
+	arena_end(&scratch);
+	return low;
 }
 
 /* The lower of two, either of which may be unknown (-1). */
@@ -165,7 +184,7 @@ static int64_t lower(int64_t a, int64_t b)
 }
 
 /* A call that waited takes what the same function takes when it does not, else what it took to return. */
-static void set_call(struct building *b, uint32_t node, const int64_t *cost_of_function, const int64_t *lambda_of_class)
+static void set_call(struct building *b, uint32_t node, const int64_t *cost_of_function)
 {
 	struct task_graph *g = &b->out->graph;
 	const uint32_t call = b->out->tasks[node].index, before = b->node_of_call[call];
@@ -177,60 +196,86 @@ static void set_call(struct building *b, uint32_t node, const int64_t *cost_of_f
 			g->edge_delay_ns[e] = 0;
 		} else {
 			waits = true;
-			return_ns = at_least_0(lambda_of_class[b->class_of_edge[e]]);
+			return_ns = g->edge_delay_ns[e];
 		}
 	}
 	if (before == NULL_ref)
 		return;
 	if (!waits)
-		cost = b->observed_start_ns[node] - b->observed_start_ns[before]; /* for what is not in the window */
+		cost = b->observed_ns[node] - b->observed_ns[before]; /* for what is not in the window */
 	else if (cost < 0)
 		cost = return_ns;
 	g->duration_ns[before] = cost;
 }
 
-/* For people: the median of a kind's delays. */
-static void summarize(struct building *b, struct arena *scratch)
+/* A class in the order of its lambda. */
+struct weighted {
+	int64_t lambda_ns;
+	uint64_t n_edges;
+};
+
+static int by_lambda(const void *a, const void *b)
 {
-	const struct task_graph *g = &b->out->graph;
-	int64_t *values = arena_array(scratch, int64_t, b->n_edges);
+	const struct weighted *x = a, *y = b;
 
-	for (size_t k = 0; k < N_EDGE_KINDS; k++) {
-		size_t n = 0;
+	return (x->lambda_ns > y->lambda_ns) - (x->lambda_ns < y->lambda_ns);
+}
 
-		for (size_t e = 0; e < b->n_edges; e++)
-			if (g->edge_kind[e] == k && b->class_of_edge[e] != NULL_ref)
-				values[n++] = g->edge_delay_ns[e];
-		b->out->lambda_ns[k] = n ? select_rank(values, n, n / 2) : NULL_i64;
-	}
+/* For people: the median over a kind's edges. */
+static int64_t median_of_kind(const uint64_t *n_of_class, const int64_t *lambda, size_t n_classes, enum edge_kind kind,
+			      struct arena *scratch)
+{
+	struct weighted *w = arena_array(scratch, struct weighted, n_classes / N_EDGE_KINDS + 1);
+	uint64_t n_edges = 0, n_before = 0;
+	size_t n = 0, i = 0;
+
+	for (size_t c = kind; c < n_classes; c += N_EDGE_KINDS)
+		if (n_of_class[c] > 0) {
+			w[n++] = (struct weighted){ lambda[c], n_of_class[c] };
+			n_edges += n_of_class[c];
+		}
+	if (n == 0)
+		return NULL_i64;
+	qsort(w, n, sizeof(*w), by_lambda);
+	while (n_before + w[i].n_edges <= n_edges / 2)
+		n_before += w[i++].n_edges;
+	return w[i].lambda_ns;
 }
 
 void model_set_lambdas(struct building *b)
 {
 	struct task_graph *g = &b->out->graph;
 	struct arena scratch = { 0 };
-	const struct samples by_class = sample(b, DECIDING_BY_CLASS, &scratch), all = sample(b, ALL_BY_CLASS, &scratch);
-	const struct samples by_kind = sample(b, DECIDING_BY_KIND, &scratch);
-	const struct samples calls = sample(b, CALLS_BY_FUNCTION, &scratch), waits = sample(b, WAITS_BY_FUNCTION, &scratch);
-	int64_t *lambda = arena_array(&scratch, int64_t, by_class.n_classes);
-	int64_t cost[MOST_LATENCY_KEYS];
+	const size_t n = count_classes(b);
+	int64_t *lambda = sample(b, DECIDING_BY_CLASS, n, &scratch), *all = sample(b, ALL_BY_CLASS, n, &scratch);
+	const int64_t *of_kind = NULL;
+	int64_t *cost = sample(b, CALLS_BY_FUNCTION, MOST_LATENCY_KEYS, &scratch);
+	const int64_t *waits = sample(b, WAITS_BY_FUNCTION, MOST_LATENCY_KEYS, &scratch);
+	uint64_t *n_of_class = arena_array(&scratch, uint64_t, n);
 
-	for (size_t c = 0; c < by_class.n_classes; c++) {
-		lambda[c] = low_value(&by_class, c);
-		if (lambda[c] < 0)
-			lambda[c] = at_least_0(low_value(&by_kind, c % N_EDGE_KINDS));
-		lambda[c] = lower(lambda[c], low_value(&all, c));
+	for (size_t c = 0; c < n; c++) {
+		/* A number without edges stands for no class. */
+		if (lambda[c] < 0 && all[c] >= 0) {
+			if (!of_kind)
+				of_kind = sample(b, DECIDING_BY_KIND, N_EDGE_KINDS, &scratch);
+			lambda[c] = at_least_0(of_kind[c % N_EDGE_KINDS]);
+		}
+		lambda[c] = lower(lambda[c], all[c]);
 	}
 	for (size_t f = 0; f < MOST_LATENCY_KEYS; f++)
-		cost[f] = calls.at[f + 1] > calls.at[f] ? lower(low_value(&calls, f), low_value(&waits, f)) : -1;
-	for (size_t e = 0; e < b->n_edges; e++)
-		if (b->class_of_edge[e] != NULL_ref)
-			g->edge_delay_ns[e] = lambda[b->class_of_edge[e]];
-		else if (g->edge_kind[e] == EDGE_COLLECTIVE)
+		if (cost[f] >= 0)
+			cost[f] = lower(cost[f], waits[f]);
+	for (uint32_t e = 0; e < b->n_edges; e++)
+		if (is_latency(g->edge_kind[e])) {
+			n_of_class[class_of(b, e)]++;
+			g->edge_delay_ns[e] = lambda[class_of(b, e)];
+		} else if (g->edge_kind[e] == EDGE_COLLECTIVE) {
 			g->edge_delay_ns[e] = 0;
+		}
 	for (uint32_t v = 0; v < g->n; v++)
 		if (b->out->tasks[v].kind == TASK_RETURN)
-			set_call(b, v, cost, lambda);
-	summarize(b, &scratch);
+			set_call(b, v, cost);
+	for (enum edge_kind k = 0; k < N_EDGE_KINDS; k++)
+		b->out->lambda_ns[k] = median_of_kind(n_of_class, lambda, n, k, &scratch);
 	arena_end(&scratch);
 }

@@ -46,13 +46,12 @@ struct call_wait wait_of_call(const struct timeline *tl, uint32_t index)
 	return wait;
 }
 
-/* The nodes while they are collected, in no order. */
+/* The nodes while they are collected, list by list. */
 struct pool {
 	struct building *b;
-	int64_t *key;      /* time from the window's start */
+	int64_t *start_ns; /* from the window's start */
 	uint32_t *at;      /* number in collection */
 	struct task *tasks;
-	int64_t *start_ns, *end_ns;
 	size_t n;
 };
 
@@ -62,13 +61,12 @@ static int64_t clip(int64_t at_ns, struct interval window)
 	       window.start_ns;
 }
 
-static void add(struct pool *p, enum task_kind kind, uint32_t index, int64_t start_ns, int64_t end_ns)
+static void add(struct pool *p, enum task_kind kind, uint32_t index, int64_t start_ns)
 {
 	const size_t i = p->n++;
 
-	p->tasks[i] = (struct task){ index, (uint8_t)kind };
-	p->start_ns[i] = p->key[i] = clip(start_ns, p->b->window);
-	p->end_ns[i] = clip(end_ns, p->b->window);
+	p->tasks[i] = (struct task){ .kind = kind, .index = index };
+	p->start_ns[i] = clip(start_ns, p->b->window);
 	p->at[i] = (uint32_t)i;
 }
 
@@ -133,10 +131,10 @@ static void add_thread(struct pool *p, uint32_t thread)
 			continue;
 		wait = wait_of_call(tl, c);
 		if (wait.op != NULL_ref && shifted(b, process, wait.at_ns) > b->window.start_ns) {
-			add(p, TASK_CALL, c, start_ns, start_ns);
-			add(p, TASK_RETURN, c, end_ns, end_ns);
+			add(p, TASK_CALL, c, start_ns);
+			add(p, TASK_RETURN, c, end_ns);
 		} else {
-			add(p, TASK_CALL, c, start_ns, end_ns);
+			add(p, TASK_CALL, c, start_ns);
 		}
 	}
 }
@@ -157,27 +155,28 @@ static bool joins(const struct building *b, const struct matched_collective *c)
 	return true;
 }
 
-static void add_collective(struct pool *p, uint32_t index)
+/* When the last rank came. */
+static int64_t arrival_of(const struct building *b, const struct matched_collective *c)
 {
-	const struct building *b = p->b;
-	const struct ranks *ranks = b->out->ranks;
-	const struct matched_collective *c = &ranks->collectives[index];
 	int64_t arrival_ns = INT64_MIN;
 
 	for (uint32_t i = 0; i < c->n_members; i++) {
-		const struct op *op = &b->tl->ops[ranks->members[c->first_member + i].op];
+		const struct op *op = &b->tl->ops[b->out->ranks->members[c->first_member + i].op];
 		const int64_t start_ns = shifted(b, process_of_op(b->tl, op), op->start_ns);
 
 		arrival_ns = start_ns > arrival_ns ? start_ns : arrival_ns;
 	}
-	add(p, TASK_COLLECTIVE, index, arrival_ns, arrival_ns);
-	for (uint32_t i = 0; i < c->n_members; i++) {
-		const struct op *op = &b->tl->ops[ranks->members[c->first_member + i].op];
-		const int64_t end_ns = shifted(b, process_of_op(b->tl, op), op->end_ns);
+	return arrival_ns;
+}
 
-		/* A clock that is off a little must not make a transfer that ends before it begins. */
-		add(p, TASK_TRANSFER, c->first_member + i, arrival_ns, end_ns > arrival_ns ? end_ns : arrival_ns);
-	}
+static void add_collective(struct pool *p, uint32_t index)
+{
+	const struct matched_collective *c = &p->b->out->ranks->collectives[index];
+	const int64_t arrival_ns = arrival_of(p->b, c);
+
+	add(p, TASK_COLLECTIVE, index, arrival_ns);
+	for (uint32_t i = 0; i < c->n_members; i++)
+		add(p, TASK_TRANSFER, c->first_member + i, arrival_ns);
 }
 
 /* Before operations are added, which depends on it. */
@@ -207,11 +206,9 @@ static void add_ops(struct pool *p)
 
 	for (uint32_t i = 0; i < b->tl->n_ops; i++) {
 		const struct op *op = &b->tl->ops[i];
-		const ref process = process_of_op(b->tl, op);
-		const int64_t start_ns = shifted(b, process, op->start_ns);
 
 		if (has_op(b, op))
-			add(p, TASK_OP, i, start_ns, is_joined(b, i) ? start_ns : shifted(b, process, op->end_ns));
+			add(p, TASK_OP, i, shifted(b, process_of_op(b->tl, op), op->start_ns));
 	}
 }
 
@@ -230,7 +227,7 @@ static void collect(struct pool *p)
 	const struct ranks *ranks = b->out->ranks;
 
 	/* The sort is stable: at one instant this order stays, an arrival before the collective that it makes. */
-	add(p, TASK_WINDOW, NULL_ref, b->window.start_ns, b->window.start_ns);
+	add(p, TASK_WINDOW, 0, b->window.start_ns);
 	for (uint32_t t = 0; t < b->tl->n_threads; t++)
 		add_thread(p, t);
 	if (ranks) {
@@ -243,22 +240,37 @@ static void collect(struct pool *p)
 		if (b->node_of_collective[i] != NULL_ref)
 			add_collective(p, i);
 	if (b->end_thread != NULL_ref)
-		add(p, TASK_END, b->end_thread, b->window.end_ns, b->window.end_ns);
+		add(p, TASK_END, b->end_thread, b->window.end_ns);
 }
 
-static void note_place(struct building *b, const struct task *task, uint32_t place)
+static void note_place(struct building *b, struct task task, uint32_t place)
 {
-	switch ((enum task_kind)task->kind) {
-	case TASK_OP: b->node_of_op[task->index] = place; break;
-	case TASK_CALL: b->node_of_call[task->index] = place; break;
-	case TASK_RETURN: b->node_of_return[task->index] = place; break;
-	case TASK_COLLECTIVE: b->node_of_collective[task->index] = place; break;
-	case TASK_TRANSFER: b->node_of_transfer[task->index] = place; break;
+	switch ((enum task_kind)task.kind) {
+	case TASK_OP: b->node_of_op[task.index] = place; break;
+	case TASK_CALL: b->node_of_call[task.index] = place; break;
+	case TASK_RETURN: b->node_of_return[task.index] = place; break;
+	case TASK_COLLECTIVE: b->node_of_collective[task.index] = place; break;
+	case TASK_TRANSFER: b->node_of_transfer[task.index] = place; break;
 	case TASK_WINDOW: case TASK_END: break;
 	}
 }
 
-static void place_nodes(const struct pool *p)
+/* End of a task on the window's clock, from its start; a call that waits has none of its own, nor has an arrival. */
+static int64_t end_of_task(const struct building *b, struct task task)
+{
+	const struct timeline *tl = b->tl;
+	uint32_t op = task.index;
+
+	if (task.kind == TASK_CALL && b->node_of_return[task.index] == NULL_ref)
+		return clip(shifted(b, tl->threads[tl->calls[task.index].thread].process, call_end(tl, task.index)), b->window);
+	if (task.kind == TASK_TRANSFER)
+		op = b->out->ranks->members[task.index].op;
+	else if (task.kind != TASK_OP || is_joined(b, op))
+		return INT64_MIN;
+	return clip(shifted(b, process_of_op(tl, &tl->ops[op]), tl->ops[op].end_ns), b->window);
+}
+
+static void place_nodes(struct pool *p)
 {
 	struct building *b = p->b;
 	struct model *out = b->out;
@@ -266,19 +278,19 @@ static void place_nodes(const struct pool *p)
 	out->graph.n = p->n;
 	out->tasks = arena_array(b->arena, struct task, p->n);
 	out->graph.duration_ns = arena_array(b->arena, int64_t, p->n);
-	b->observed_start_ns = arena_array(b->scratch, int64_t, p->n);
-	b->observed_end_ns = arena_array(b->scratch, int64_t, p->n);
+	b->observed_ns = p->start_ns;
 	b->node_of_op = null_refs(b->scratch, b->tl->n_ops);
 	b->node_of_call = null_refs(b->scratch, b->tl->n_calls);
 	b->node_of_return = null_refs(b->scratch, b->tl->n_calls);
 	for (uint32_t i = 0; i < p->n; i++) {
-		const uint32_t from = p->at[i];
+		out->tasks[i] = p->tasks[p->at[i]];
+		note_place(b, out->tasks[i], i);
+	}
+	for (uint32_t i = 0; i < p->n; i++) {
+		const int64_t end_ns = end_of_task(b, out->tasks[i]);
 
-		out->tasks[i] = p->tasks[from];
-		b->observed_start_ns[i] = p->start_ns[from];
-		b->observed_end_ns[i] = p->end_ns[from];
-		out->graph.duration_ns[i] = p->end_ns[from] - p->start_ns[from];
-		note_place(b, &out->tasks[i], i);
+		/* A clock that is off a little must not make a transfer that ends before it begins. */
+		out->graph.duration_ns[i] = end_ns > p->start_ns[i] ? end_ns - p->start_ns[i] : 0;
 	}
 }
 
@@ -289,18 +301,17 @@ bool model_add_nodes(struct building *b, struct err *err)
 	const size_t most = 2 + tl->n_ops + 2 * tl->n_calls + n_ranks;
 	struct arena scratch = { 0 };
 	struct pool pool = {
-		.b = b, .key = arena_array(&scratch, int64_t, most), .at = arena_array(&scratch, uint32_t, most),
-		.tasks = arena_array(&scratch, struct task, most), .start_ns = arena_array(&scratch, int64_t, most),
-		.end_ns = arena_array(&scratch, int64_t, most),
+		.b = b, .start_ns = arena_array(b->scratch, int64_t, most), .at = arena_array(&scratch, uint32_t, most),
+		.tasks = arena_array(&scratch, struct task, most),
 	};
 
-	if (most >= UINT32_MAX / 4) {
+	if (most >= (size_t)1 << TASK_INDEX_BITS) {
 		arena_end(&scratch);
-		return fail(err, "model: %zu tasks are more than 32 bits can number", most);
+		return fail(err, "model: %zu tasks are more than %d bits can number", most, TASK_INDEX_BITS);
 	}
 	find_ends_of_calls(b);
 	collect(&pool);
-	sort_by_key(pool.key, pool.at, pool.n, &scratch);
+	sort_by_key(pool.start_ns, pool.at, pool.n, &scratch);
 	place_nodes(&pool);
 	arena_end(&scratch);
 	return true;

@@ -20,7 +20,6 @@ struct building {
 	struct arena *arena, *scratch;
 	struct relays relays;
 	struct interval window;
-	int64_t *shift_of_process; /* by row of process, n + 1: from its clock to the window's; NULL: 0 everywhere */
 	uint32_t *node_of_op;      /* NULL_ref: not in the window */
 	uint32_t *node_of_call;    /* where it begins */
 	uint32_t *node_of_return;  /* where it ends, if that is another node */
@@ -29,8 +28,7 @@ struct building {
 	uint32_t *end_of_call;     /* by thread: behind the last call that counts */
 	uint32_t end_thread;       /* whose end is the window's, or NULL_ref */
 	int64_t end_ns;            /* operations that end later are left out */
-	int64_t *observed_start_ns, *observed_end_ns; /* by node, from the window's start */
-	uint32_t *class_of_edge;   /* number of the latency's class; NULL_ref for what is not a latency */
+	int64_t *observed_ns;      /* by node: when it began, from the window's start */
 	uint8_t *number_of_name;   /* by str_id: a function's number, from 1 on */
 	size_t n_edges;
 };
@@ -38,10 +36,23 @@ struct building {
 /* Time of a task of a process on the window's clock. */
 static inline int64_t shifted(const struct building *b, ref process, int64_t at_ns)
 {
-	if (!b->shift_of_process)
-		return at_ns;
-	return at_ns + b->shift_of_process[process < b->tl->trace->process.n ? process : b->tl->trace->process.n];
+	const int64_t *shifts = b->out->shift_of_process;
+
+	return shifts ? at_ns + shifts[process < b->tl->trace->process.n ? process : b->tl->trace->process.n] : at_ns;
 }
+
+/*
+ * Kinds of edges that are latencies: until lambdas are set, their delay holds
+ * the number of a class instead.
+ */
+static inline bool is_latency(enum edge_kind kind)
+{
+	return kind == EDGE_LAUNCH || kind == EDGE_STREAM || kind == EDGE_EVENT || kind == EDGE_LEGACY || kind == EDGE_GRAPH ||
+	       kind == EDGE_SYNC || kind == EDGE_QUEUE;
+}
+
+/* What was observed from where an edge begins to where it ends. Until lambdas are set. */
+int64_t observed_latency(const struct building *b, uint32_t edge, uint32_t to);
 
 static inline ref process_of_op(const struct timeline *tl, const struct op *op)
 {
@@ -66,7 +77,7 @@ int64_t call_end(const struct timeline *tl, uint32_t call);
 /* Fill tasks, observed times and node_of_... in the order of time. */
 bool model_add_nodes(struct building *b, struct err *err) MUST_CHECK;
 
-/* Fill the graph's edges, with what was observed as their delay for now, and what is left out. */
+/* Fill the graph's edges: latencies with the number of their class as delay, others with what was observed. */
 bool model_add_edges(struct building *b, struct err *err) MUST_CHECK;
 
 /* Of a call's function, below MOST_LATENCY_KEYS. */

@@ -8,6 +8,7 @@
 #include "analysis/what_if.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <string.h>
 
 #include "analysis/tasks.h"
@@ -59,14 +60,6 @@ bool question_read(struct question *out, const char *text, struct arena *arena, 
 	return refuse(err, text);
 }
 
-/* c + a * m to the nearest ns; what does not fit is the largest time. */
-static int64_t value_at(struct graph_line line, struct graph_factor a)
-{
-	const __int128 value = line.fixed_ns + ((__int128)line.scaled_ns * a.times * 2 + a.of) / ((__int128)a.of * 2);
-
-	return value > INT64_MAX ? INT64_MAX : (int64_t)value;
-}
-
 /* Why the model is not asked. */
 static const char *find_refusal(const struct model *model, const struct change *change, const struct thresholds *limits,
 				struct arena *arena)
@@ -85,47 +78,87 @@ static const char *find_refusal(const struct model *model, const struct change *
 	return NULL;
 }
 
-/* With few tasks all knees are found; a pass over millions takes long, and then one knee must do. */
+/* With few tasks all knees are found. A pass over millions takes long, and one or two more would find none. */
 static size_t passes_for(const struct model *model)
 {
-	enum { CHEAP_TASKS = 100000000 };
+	enum { ENDS = 2, FEW = 8, MOST = 256, CHEAP_TASKS = 20000000 };
 	const size_t passes = CHEAP_TASKS / (model->graph.n + 1);
 
-	return passes < 3 ? 3 : passes > 256 ? 256 : passes;
+	return passes < FEW ? ENDS : passes > MOST ? MOST : passes;
 }
 
-static bool find_curve(struct what_if *out, const struct model *model, const struct change *change, struct arena *arena,
-		       struct err *err)
+/* The curve, beside which another thread answers. */
+struct curve_job {
+	const struct change *change;
+	struct curve_wish wish;
+	struct what_if_curve curve;
+	struct arena arena;
+	struct err err;
+	bool done;
+};
+
+static void *find_curve(void *with)
 {
-	if (change->is_linear)
-		return graph_curve(&change->graph, &change->set, (struct curve_wish){ .max_passes = passes_for(model) },
-				   &out->curve, arena, err);
-	out->curve = (struct what_if_curve){ .at_1_ns = out->now_ns, .at_0_ns = out->then_ns, .slope_at_1_ns = NAN,
-					     .knee_above = NAN };
+	struct curve_job *job = with;
+
+	job->done = graph_curve(&job->change->graph, &job->change->set, job->wish, &job->curve, &job->arena, &job->err);
+	return NULL;
+}
+
+/* The end with the change, what decides it, and the end with residuals kept. */
+static bool find_ends(struct what_if *out, const struct model *model, const struct timeline *tl,
+		      const struct change *change, struct graph_factor factor, struct arena *arena, struct err *err)
+{
+	struct graph_set kept = change->set;
+	struct graph_chain chain, kept_chain;
+	struct arena scratch = { 0 };
+	int64_t gain_ns, kept_gain_ns;
+	bool done;
+
+	kept.extra_ns = model->residual_ns;
+	done = graph_chain_at(&change->graph, &change->set, factor, true, &chain, &scratch, err);
+	if (done)
+		out->limiter = limiter_of(&chain, change, factor, model, tl, arena);
+	arena_end(&scratch);
+	if (!done || !graph_chain_at(&change->graph, &kept, factor, false, &kept_chain, arena, err))
+		return false;
+	out->now_ns = model->replay_ns;
+	out->then_ns = chain.finish_ns;
+	gain_ns = out->now_ns - out->then_ns;
+	kept_gain_ns = model->observed_ns - kept_chain.finish_ns;
+	out->gain_low_ns = gain_ns < kept_gain_ns ? gain_ns : kept_gain_ns;
+	out->gain_high_ns = gain_ns < kept_gain_ns ? kept_gain_ns : gain_ns;
 	return true;
 }
 
 static bool answer(struct what_if *out, const struct model *model, const struct timeline *tl,
 		   const struct change *change, struct graph_factor factor, struct arena *arena, struct err *err)
 {
-	struct graph_set kept = change->set;
-	struct graph_chain chain, kept_chain;
-	int64_t gain_ns, kept_gain_ns;
+	enum { MANY_TASKS = 200000 }; /* from here on a second thread saves more than it costs */
+	struct curve_job job = { .change = change, .wish = { .max_passes = passes_for(model) } };
+	const bool is_beside = change->is_linear && model->graph.n >= MANY_TASKS;
+	pthread_t thread;
+	bool has_thread, done;
 
-	if (!graph_chain_at(&change->graph, &change->set, factor, true, &chain, arena, err))
-		return false;
-	out->now_ns = model->replay_ns;
-	out->then_ns = value_at(chain.line, factor);
-	out->limiter = limiter_of(&chain, change, factor, model, tl, arena);
-	kept.extra_ns = model->residual_ns;
-	if (!graph_chain_at(&change->graph, &kept, factor, false, &kept_chain, arena, err))
-		return false;
-	gain_ns = out->now_ns - out->then_ns;
-	kept_gain_ns = model->observed_ns - value_at(kept_chain.line, factor);
-	out->gain_low_ns = gain_ns < kept_gain_ns ? gain_ns : kept_gain_ns;
-	out->gain_high_ns = gain_ns < kept_gain_ns ? kept_gain_ns : gain_ns;
-	out->is_answered = true;
-	return find_curve(out, model, change, arena, err);
+	has_thread = is_beside && pthread_create(&thread, NULL, find_curve, &job) == 0;
+	done = find_ends(out, model, tl, change, factor, arena, err);
+	if (has_thread)
+		pthread_join(thread, NULL);
+	else if (change->is_linear)
+		find_curve(&job);
+	if (!change->is_linear) {
+		out->curve = (struct what_if_curve){ .at_1_ns = out->now_ns, .at_0_ns = out->then_ns,
+						     .slope_at_1_ns = NAN, .knee_above = NAN };
+	} else if (done && job.done) {
+		out->curve = job.curve;
+		out->curve.knees = arena_array(arena, struct knee, job.curve.n_knees);
+		memcpy(out->curve.knees, job.curve.knees, job.curve.n_knees * sizeof(*job.curve.knees));
+	} else if (done) {
+		done = fail(err, "%s", job.err.text);
+	}
+	arena_end(&job.arena);
+	out->is_answered = done;
+	return done;
 }
 
 bool change_answer(struct what_if *out, const struct model *model, const struct timeline *tl, const struct change *change,

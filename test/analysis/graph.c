@@ -164,19 +164,18 @@ TEST(graph, changes_edges_by_kind)
 	struct err err;
 
 	EXPECT_DONE(graph_chain_at(&g, &set, (struct graph_factor){ 1, 1 }, true, &chain, &arena, &err), err);
-	EXPECT_EQ_INT(chain.line.fixed_ns, 61);
+	EXPECT_EQ_INT(chain.finish_ns, 61);
 	EXPECT_EQ_INT(chain.limiter[3], 0);
 	set.dropped_kinds = 4;
 	EXPECT_DONE(graph_chain_at(&g, &set, (struct graph_factor){ 1, 1 }, true, &chain, &arena, &err), err);
-	EXPECT_EQ_INT(chain.line.fixed_ns, 31);
-	EXPECT_EQ_INT(chain.line.scaled_ns, 10);
+	EXPECT_EQ_INT(chain.finish_ns, 41);
 	EXPECT_EQ_INT(chain.limiter[3], 2);
 	set.is_kept = kept;
 	EXPECT_DONE(graph_chain_at(&g, &set, (struct graph_factor){ 1, 1 }, false, &chain, &arena, &err), err);
-	EXPECT_EQ_INT(chain.line.fixed_ns, 61);
+	EXPECT_EQ_INT(chain.finish_ns, 61);
 	set = (struct graph_set){ .dropped_kinds = 4, .extra_ns = extra };
 	EXPECT_DONE(graph_chain_at(&g, &set, (struct graph_factor){ 1, 1 }, false, &chain, &arena, &err), err);
-	EXPECT_EQ_INT(chain.line.fixed_ns, 44);
+	EXPECT_EQ_INT(chain.finish_ns, 44);
 	arena_end(&arena);
 }
 
@@ -346,6 +345,17 @@ TEST(graph, agrees_with_all_chains_of_random_graphs)
 		EXPECT_DONE(graph_what_if(&g, set, &curve, &arena, &err), err);
 		for (int i = 0; i <= 8; i++)
 			EXPECT_NEAR(by_knees(&curve, i / 8.0), longest(&r, i / 8.0, UINT32_MAX), 1e-12);
+		for (int i = 0; i <= 12; i++) {
+			const struct graph_set scaled = { .nodes = set };
+			struct graph_chain chain;
+
+			/* In one pass of values, and with a factor that is too fine for it. */
+			EXPECT_DONE(graph_chain_at(&g, &scaled, (struct graph_factor){ i, 8 }, true, &chain, &arena, &err), err);
+			EXPECT_EQ_INT(chain.finish_ns, floor(longest(&r, i / 8.0, UINT32_MAX) + 0.5));
+			EXPECT_DONE(graph_chain_at(&g, &scaled, (struct graph_factor){ i * ((int64_t)1 << 36), (int64_t)8 << 36 },
+						   false, &chain, &arena, &err), err);
+			EXPECT_EQ_INT(chain.finish_ns, floor(longest(&r, i / 8.0, UINT32_MAX) + 0.5));
+		}
 		EXPECT(!curve.is_partial);
 		n_knees += curve.n_knees;
 		if (curve.knee_above < 1e6) {

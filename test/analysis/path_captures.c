@@ -50,7 +50,7 @@ static int64_t replay_exactly(const struct model *model, struct arena *arena)
 	struct err err;
 
 	EXPECT_DONE(graph_chain_at(&model->graph, &set, (struct graph_factor){ 1, 1 }, false, &chain, arena, &err), err);
-	return chain.line.fixed_ns;
+	return chain.finish_ns;
 }
 
 static void check(struct opened *o, double most_error)
