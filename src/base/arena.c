@@ -38,6 +38,30 @@ static void *take_large(size_t n)
 	return p;
 }
 
+/* Zeroed bytes for a block. Of a large one, pages that nobody writes to cost nothing. */
+static struct arena_block *take_zeroed(size_t n)
+{
+	void *p;
+
+	if (n < LARGE_BLOCK)
+		return calloc(1, n);
+	p = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (p == MAP_FAILED)
+		return NULL;
+	madvise(p, n, MADV_HUGEPAGE);
+	return p;
+}
+
+static void give_back(struct arena_block *b)
+{
+	const size_t n = sizeof(*b) + b->size;
+
+	if (n < LARGE_BLOCK)
+		free(b);
+	else
+		munmap(b, n);
+}
+
 void *block_take(size_t n)
 {
 	void *p = n >= LARGE_BLOCK ? take_large(n) : malloc(n ? n : 1);
@@ -76,7 +100,7 @@ void *arena_take(struct arena *a, size_t n)
 			size = LARGEST_BLOCK;
 		if (size < n)
 			size = n;
-		b = calloc(1, sizeof(*b) + size);
+		b = take_zeroed(sizeof(*b) + size);
 		if (!b)
 			no_memory(size);
 		b->size = size;
@@ -133,7 +157,7 @@ void arena_reset(struct arena *a, struct arena_mark mark)
 		struct arena_block *b = a->last;
 
 		a->last = b->before;
-		free(b);
+		give_back(b);
 	}
 	if (a->last) {
 		memset(a->last->bytes + mark.used, 0, a->last->used - mark.used);
