@@ -140,7 +140,8 @@ static bool make(size_t n, const char *path, struct err *err)
 	builder_end_source(m.b, 0);
 
 	struct trace *trace = builder_seal(m.b, path, err);
-	const bool done = trace && trace_write(trace, path, (struct trace_write_options){ .replace = true }, &silent, err);
+	const bool done =
+		trace && trace_write(trace, path, (struct trace_write_options){ .replace = true }, &silent, err);
 
 	if (trace)
 		trace_close(trace);
@@ -158,8 +159,8 @@ static int by_start(const void *a, const void *b)
 {
 	const struct row *x = a, *y = b;
 
-	return x->start_ns != y->start_ns ? (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns) :
-					    (x->at > y->at) - (x->at < y->at);
+	return x->start_ns != y->start_ns ? (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns)
+	                                  : (x->at > y->at) - (x->at < y->at);
 }
 
 static double sort_rows(const struct trace *trace)
@@ -172,8 +173,9 @@ static double sort_rows(const struct trace *trace)
 		const size_t copy = i - n_kernels, call = copy - n_copies;
 
 		rows[i].at = (uint32_t)i;
-		rows[i].start_ns = i < n_kernels ? trace->kernel.start_ns[i] :
-				   copy < n_copies ? trace->memcpy.start_ns[copy] : trace->api.start_ns[call];
+		rows[i].start_ns = i < n_kernels     ? trace->kernel.start_ns[i]
+		                   : copy < n_copies ? trace->memcpy.start_ns[copy]
+		                                     : trace->api.start_ns[call];
 	}
 	before = seconds();
 	qsort(rows, n, sizeof(*rows), by_start);
@@ -228,8 +230,16 @@ static double peak_mib(void)
 static bool path(const char *file, struct err *err)
 {
 	static const char *const questions[] = {
-		"kernel:^kernel_1$=2x", "kernel:^kernel_2$=2x", "kernel:kernel_3=2x", "kernel:.=2x", "copy=0",
-		"launch=0", "sync=0", "host=0", "host=2x", "range:step=0",
+		"kernel:^kernel_1$=2x",
+		"kernel:^kernel_2$=2x",
+		"kernel:kernel_3=2x",
+		"kernel:.=2x",
+		"copy=0",
+		"launch=0",
+		"sync=0",
+		"host=0",
+		"host=2x",
+		"range:step=0",
 	};
 	const struct thresholds limits = thresholds_default();
 	struct arena arena = { 0 };

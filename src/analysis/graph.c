@@ -7,7 +7,7 @@ static bool leaves_start(const struct task_graph *g, uint32_t e)
 }
 
 bool graph_forward(const struct task_graph *g, const int64_t *duration_ns, const int64_t *delay_ns,
-		   struct task_times *out, struct arena *arena, struct err *err)
+                   struct task_times *out, struct arena *arena, struct err *err)
 {
 	const int64_t *duration = duration_ns ? duration_ns : g->duration_ns;
 	const int64_t *delay = delay_ns ? delay_ns : g->edge_delay_ns;
@@ -61,7 +61,7 @@ static int64_t minus(int64_t a, int64_t b)
 }
 
 void graph_slack(const struct task_graph *g, const struct task_times *times, int64_t *total_ns, int64_t *free_ns,
-		 struct arena *scratch)
+                 struct arena *scratch)
 {
 	const struct arena_mark mark = arena_mark(scratch);
 	int64_t *latest = total_ns ? total_ns : arena_array(scratch, int64_t, g->n); /* finish */
@@ -115,7 +115,7 @@ static void place_edges(struct task_graph *g, const struct graph_edge *edges, si
 
 /* From a node that waits for ever: its predecessors that do, until one comes twice. */
 static void find_cycle(size_t n, const struct graph_edge *edges, size_t n_edges, const uint32_t *n_waits,
-		       struct graph_order *out, struct arena *arena)
+                       struct graph_order *out, struct arena *arena)
 {
 	uint32_t *blocker = arena_array(arena, uint32_t, n), *met = arena_array(arena, uint32_t, n);
 	uint32_t v = UINT32_MAX, step = 0, first;
@@ -161,14 +161,15 @@ static uint32_t heap_take(uint32_t *heap, size_t n)
 }
 
 bool graph_sort(struct task_graph *g, size_t n_nodes, const struct graph_edge *edges, size_t n_edges,
-		struct graph_order *out, struct arena *arena)
+                struct graph_order *out, struct arena *arena)
 {
 	uint32_t *n_waits = arena_array(arena, uint32_t, n_nodes), *next_at = arena_array(arena, uint32_t, n_nodes + 1);
 	uint32_t *next = arena_array(arena, uint32_t, n_edges), *heap = arena_array(arena, uint32_t, n_nodes);
 	size_t n_ready = 0, n_placed = 0;
 
 	*out = (struct graph_order){
-		.node_at = arena_array(arena, uint32_t, n_nodes), .place_of = arena_array(arena, uint32_t, n_nodes),
+		.node_at = arena_array(arena, uint32_t, n_nodes),
+		.place_of = arena_array(arena, uint32_t, n_nodes),
 	};
 	g->n = n_nodes;
 	g->edge_at = arena_array(arena, uint32_t, n_nodes + 1);

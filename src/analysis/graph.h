@@ -28,12 +28,12 @@ struct graph_edge {
 struct task_graph {
 	size_t n;
 	int64_t *duration_ns;
-	int64_t *floor_ns;     /* earliest start; NULL for 0 everywhere */
-	uint32_t *edge_at;     /* n + 1 */
+	int64_t *floor_ns; /* earliest start; NULL for 0 everywhere */
+	uint32_t *edge_at; /* n + 1 */
 	uint32_t *edge_from;
 	int64_t *edge_delay_ns;
-	uint8_t *edge_kind;    /* 0 to 31; NULL: 0 everywhere */
-	uint32_t from_start;   /* bits of the kinds that leave the start of a task */
+	uint8_t *edge_kind;  /* 0 to 31; NULL: 0 everywhere */
+	uint32_t from_start; /* bits of the kinds that leave the start of a task */
 };
 
 struct task_times {
@@ -45,11 +45,11 @@ struct task_times {
 
 /* Earliest times with these durations (NULL: the graph's own) and delays (NULL: its own). False at an overflow. */
 bool graph_forward(const struct task_graph *g, const int64_t *duration_ns, const int64_t *delay_ns,
-		   struct task_times *out, struct arena *arena, struct err *err) MUST_CHECK;
+                   struct task_times *out, struct arena *arena, struct err *err) MUST_CHECK;
 
 /* Total and free slack of every node, for the times above. Either may be NULL. */
 void graph_slack(const struct task_graph *g, const struct task_times *times, int64_t *total_ns, int64_t *free_ns,
-		 struct arena *scratch);
+                 struct arena *scratch);
 
 /*
  * A piecewise linear T(a): the finish when the durations of a set are
@@ -65,21 +65,22 @@ struct what_if_curve {
 	double slope_at_1_ns; /* dT/da from the left: time of the set on the critical path */
 	struct knee *knees;   /* between 0 and 1, descending in a */
 	size_t n_knees;
-	double knee_above;    /* the smallest a from 1 on beyond which the set costs more; INFINITY: none; NAN: not asked */
-	bool is_partial;      /* knees after the last one are left out: more passes than were granted */
+	double knee_above; /* the smallest a from 1 on beyond which the set costs more; INFINITY: none; NAN: not asked
+	                    */
+	bool is_partial;   /* knees after the last one are left out: more passes than were granted */
 };
 
-bool graph_what_if(const struct task_graph *g, const uint8_t *is_in_set, struct what_if_curve *out,
-		   struct arena *arena, struct err *err) MUST_CHECK;
+bool graph_what_if(const struct task_graph *g, const uint8_t *is_in_set, struct what_if_curve *out, struct arena *arena,
+                   struct err *err) MUST_CHECK;
 
 /* What a question changes. Zeroed: nothing. */
 struct graph_set {
-	const uint8_t *nodes;     /* 1: its duration is scaled; NULL: of none */
+	const uint8_t *nodes;        /* 1: its duration is scaled; NULL: of none */
 	const int64_t *edge_part_ns; /* by edge: the part of its delay that is scaled; NULL: of none */
-	uint32_t scaled_kinds;    /* bits of the kinds of edges that are scaled as a whole */
-	uint32_t dropped_kinds;   /* bits of the kinds of edges that are left out */
-	const uint8_t *is_kept;   /* by node: 1: nothing is left out of its edges; NULL: of none */
-	const int64_t *extra_ns;  /* by node: added to its start, after what it waits for; NULL: nothing */
+	uint32_t scaled_kinds;       /* bits of the kinds of edges that are scaled as a whole */
+	uint32_t dropped_kinds;      /* bits of the kinds of edges that are left out */
+	const uint8_t *is_kept;      /* by node: 1: nothing is left out of its edges; NULL: of none */
+	const int64_t *extra_ns;     /* by node: added to its start, after what it waits for; NULL: nothing */
 };
 
 /* A factor that is times / of; 1 / 0 is infinite. Neither is negative. */
@@ -89,14 +90,14 @@ struct graph_factor {
 
 /* The chain that decides the end at a factor. */
 struct graph_chain {
-	int64_t finish_ns;  /* to the nearest ns, halves up; what does not fit is the largest time */
-	uint32_t last;      /* its last node, or UINT32_MAX */
-	uint32_t *limiter;  /* by node: what decided its start, or UINT32_MAX; NULL unless asked for */
+	int64_t finish_ns; /* to the nearest ns, halves up; what does not fit is the largest time */
+	uint32_t last;     /* its last node, or UINT32_MAX */
+	uint32_t *limiter; /* by node: what decided its start, or UINT32_MAX; NULL unless asked for */
 };
 
 /* Limiters are owned by the arena. False at an overflow. */
 bool graph_chain_at(const struct task_graph *g, const struct graph_set *set, struct graph_factor a, bool with_limiters,
-		    struct graph_chain *out, struct arena *arena, struct err *err) MUST_CHECK;
+                    struct graph_chain *out, struct arena *arena, struct err *err) MUST_CHECK;
 
 /*
  * The curve of any set with at most max_passes passes (0: as many as it takes,
@@ -109,7 +110,7 @@ struct curve_wish {
 };
 
 bool graph_curve(const struct task_graph *g, const struct graph_set *set, struct curve_wish wish,
-		 struct what_if_curve *out, struct arena *arena, struct err *err) MUST_CHECK;
+                 struct what_if_curve *out, struct arena *arena, struct err *err) MUST_CHECK;
 
 /*
  * Put the edges of a graph in order and its nodes in topological order, those
@@ -126,7 +127,7 @@ struct graph_order {
 };
 
 bool graph_sort(struct task_graph *g, size_t n_nodes, const struct graph_edge *edges, size_t n_edges,
-		struct graph_order *out, struct arena *arena) MUST_CHECK;
+                struct graph_order *out, struct arena *arena) MUST_CHECK;
 
 /*
  * For each node alone: the longest chain through it, and the longest one that
@@ -136,4 +137,4 @@ bool graph_sort(struct task_graph *g, size_t n_nodes, const struct graph_edge *e
  * start. n log n for all nodes together.
  */
 void graph_alone(const struct task_graph *g, const struct task_times *times, int64_t *through_ns, int64_t *without_ns,
-		 struct arena *scratch);
+                 struct arena *scratch);

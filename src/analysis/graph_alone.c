@@ -77,7 +77,7 @@ static void turn_edges(const struct task_graph *g, uint32_t *out_at, uint32_t *o
 }
 
 void graph_alone(const struct task_graph *g, const struct task_times *times, int64_t *through_ns, int64_t *without_ns,
-		 struct arena *scratch)
+                 struct arena *scratch)
 {
 	const struct arena_mark mark = arena_mark(scratch);
 	const size_t n_edges = g->edge_at[g->n];
@@ -91,7 +91,8 @@ void graph_alone(const struct task_graph *g, const struct task_times *times, int
 	for (uint32_t v = 0; v < g->n; v++) {
 		through_ns[v] = times->finish_ns[v] + tail[v];
 		/* From the source: the chain may begin at v with its floor, all places before are spanned. */
-		heap_put(&heap, (struct spanning){ (g->floor_ns ? g->floor_ns[v] : 0) + g->duration_ns[v] + tail[v], v });
+		heap_put(&heap,
+		         (struct spanning){ (g->floor_ns ? g->floor_ns[v] : 0) + g->duration_ns[v] + tail[v], v });
 	}
 	for (uint32_t v = 0; v < g->n; v++) {
 		while (heap.n > 0 && heap.at[0].to <= v)
@@ -103,7 +104,8 @@ void graph_alone(const struct task_graph *g, const struct task_times *times, int
 			const uint32_t x = to[out[i]];
 
 			heap_put(&heap, (struct spanning){ times->finish_ns[v] + g->edge_delay_ns[out[i]] +
-							   g->duration_ns[x] + tail[x], x });
+			                                           g->duration_ns[x] + tail[x],
+			                                   x });
 		}
 	}
 	arena_reset(scratch, mark);

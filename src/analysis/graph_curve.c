@@ -35,7 +35,7 @@ INLINE int compare_at(struct graph_line a, struct graph_line b, struct graph_fac
 	const double x = ((double)a.fixed_ns - (double)b.fixed_ns) * (double)at.of;
 	const double y = ((double)a.scaled_ns - (double)b.scaled_ns) * (double)at.times;
 	const double size = ((double)a.fixed_ns + (double)b.fixed_ns) * (double)at.of +
-			    ((double)a.scaled_ns + (double)b.scaled_ns) * (double)at.times;
+	                    ((double)a.scaled_ns + (double)b.scaled_ns) * (double)at.times;
 	__int128 difference;
 
 	if (fabs(x + y) > 1e-14 * size)
@@ -53,7 +53,8 @@ INLINE int64_t sum_of(struct graph_line line)
 /* At 1 and at 0 a line's value needs no product; of equal ones that counts which decides beside the place. */
 INLINE bool is_later(struct graph_line a, struct graph_line b, struct graph_factor at, enum place place)
 {
-	const int64_t at_a = place == BELOW_1 ? sum_of(a) : a.fixed_ns, at_b = place == BELOW_1 ? sum_of(b) : b.fixed_ns;
+	const int64_t at_a = place == BELOW_1 ? sum_of(a) : a.fixed_ns,
+		      at_b = place == BELOW_1 ? sum_of(b) : b.fixed_ns;
 	int order;
 
 	if (place == BELOW_1)
@@ -79,7 +80,7 @@ INLINE bool add_to(int64_t *sum, int64_t value)
 
 /* The line of an edge at the node that it enters; false at an overflow. */
 INLINE bool line_of_edge(const struct task_graph *g, const struct graph_set *set, const struct graph_line *finish,
-			 uint32_t e, struct graph_line *line)
+                         uint32_t e, struct graph_line *line)
 {
 	const uint32_t u = g->edge_from[e];
 
@@ -105,9 +106,9 @@ INLINE uint32_t dropped_at(const struct task_graph *g, const struct graph_set *s
 }
 
 /* The line that decides at a factor. */
-INLINE bool pass_lines(const struct task_graph *g, const struct graph_set *set, struct graph_factor at, enum place place,
-		       struct graph_line *finish, struct graph_line *out, uint32_t *last, uint32_t *limiters,
-		       struct err *err)
+INLINE bool pass_lines(const struct task_graph *g, const struct graph_set *set, struct graph_factor at,
+                       enum place place, struct graph_line *finish, struct graph_line *out, uint32_t *last,
+                       uint32_t *limiters, struct err *err)
 {
 	*out = (struct graph_line){ 0, 0 };
 	*last = UINT32_MAX;
@@ -124,7 +125,8 @@ INLINE bool pass_lines(const struct task_graph *g, const struct graph_set *set, 
 				continue;
 			if (!line_of_edge(g, set, finish, e, &line))
 				return fail(err, "time_overflow: the delay before task %u", v);
-			if (limiter == UINT32_MAX ? reaches(line, start, at, place) : is_later(line, start, at, place)) {
+			if (limiter == UINT32_MAX ? reaches(line, start, at, place)
+			                          : is_later(line, start, at, place)) {
 				start = line;
 				limiter = g->edge_from[e];
 			}
@@ -155,7 +157,7 @@ struct multipliers {
  * no products of 128 bits. False when they do not fit.
  */
 INLINE bool pass_values(const struct task_graph *g, const struct graph_set *set, struct multipliers m, bool is_plain,
-			int64_t *finish, struct graph_chain *out, int64_t *latest)
+                        int64_t *finish, struct graph_chain *out, int64_t *latest)
 {
 	const uint8_t *nodes = set->nodes;
 	int64_t of_kind[32];
@@ -183,7 +185,8 @@ INLINE bool pass_values(const struct task_graph *g, const struct graph_set *set,
 			if (__builtin_mul_overflow(g->edge_delay_ns[e], of_kind[kind], &delay) || !add_to(&at, delay))
 				return false;
 			if (!is_plain && set->edge_part_ns && !(set->scaled_kinds >> kind & 1) &&
-			    (__builtin_mul_overflow(set->edge_part_ns[e], m.scaled - m.fixed, &delay) || !add_to(&at, delay)))
+			    (__builtin_mul_overflow(set->edge_part_ns[e], m.scaled - m.fixed, &delay) ||
+			     !add_to(&at, delay)))
 				return false;
 			if (at > start || (at == start && limiter == UINT32_MAX)) {
 				start = at;
@@ -208,7 +211,7 @@ INLINE bool pass_values(const struct task_graph *g, const struct graph_set *set,
 }
 
 static bool has_values(const struct task_graph *g, const struct graph_set *set, struct graph_factor a, int64_t *finish,
-		       struct graph_chain *out)
+                       struct graph_chain *out)
 {
 	const struct multipliers m = { a.times, a.of };
 	int64_t latest;
@@ -236,7 +239,7 @@ static int64_t value_at(struct graph_line line, struct graph_factor a)
 }
 
 static bool chain_of_lines(const struct task_graph *g, const struct graph_set *set, struct graph_factor a,
-			   struct graph_chain *out, struct err *err)
+                           struct graph_chain *out, struct err *err)
 {
 	struct graph_line *finish = block_take((g->n + 1) * sizeof(*finish)), line;
 	const bool done = pass_lines(g, set, a, ANYWHERE, finish, &line, &out->last, out->limiter, err);
@@ -247,7 +250,7 @@ static bool chain_of_lines(const struct task_graph *g, const struct graph_set *s
 }
 
 bool graph_chain_at(const struct task_graph *g, const struct graph_set *set, struct graph_factor a, bool with_limiters,
-		    struct graph_chain *out, struct arena *arena, struct err *err)
+                    struct graph_chain *out, struct arena *arena, struct err *err)
 {
 	int64_t *finish = block_take((g->n + 1) * sizeof(*finish));
 	bool done;
@@ -315,7 +318,7 @@ static void add_knee(struct what_if_curve *out, struct knee *room, struct betwee
 
 /* All knees between two lines, from the right; the stack never holds more than one entry a pass. */
 static bool find_knees(struct search *s, struct between whole, struct what_if_curve *out, struct arena *arena,
-		       struct err *err)
+                       struct err *err)
 {
 	struct between *stack = arena_array(&s->scratch, struct between, s->max_passes + 2);
 	struct knee *room = arena_array(&s->scratch, struct knee, s->max_passes + 2);
@@ -370,16 +373,19 @@ static bool find_knee_above(struct search *s, struct graph_line at_1, double *kn
 }
 
 bool graph_curve(const struct task_graph *g, const struct graph_set *set, struct curve_wish wish,
-		 struct what_if_curve *out, struct arena *arena, struct err *err)
+                 struct what_if_curve *out, struct arena *arena, struct err *err)
 {
 	struct search s = {
-		.g = g, .set = set, .max_passes = wish.max_passes ? wish.max_passes : MOST_PASSES,
+		.g = g,
+		.set = set,
+		.max_passes = wish.max_passes ? wish.max_passes : MOST_PASSES,
 	};
 	struct graph_line at_0, at_1;
 	bool done;
 
 	*out = (struct what_if_curve){ .knee_above = NAN };
-	s.finish = block_take((g->n + 1) * sizeof(*s.finish)); /* written before it is read; a block is of large pages */
+	s.finish =
+		block_take((g->n + 1) * sizeof(*s.finish)); /* written before it is read; a block is of large pages */
 	done = line_below_1(&s, &at_1, err) && line_above_0(&s, &at_0, err) &&
 	       find_knees(&s, (struct between){ at_0, at_1 }, out, arena, err) &&
 	       (!wish.with_knee_above || find_knee_above(&s, at_1, &out->knee_above, err));
@@ -394,8 +400,8 @@ bool graph_curve(const struct task_graph *g, const struct graph_set *set, struct
 	return true;
 }
 
-bool graph_what_if(const struct task_graph *g, const uint8_t *is_in_set, struct what_if_curve *out,
-		   struct arena *arena, struct err *err)
+bool graph_what_if(const struct task_graph *g, const uint8_t *is_in_set, struct what_if_curve *out, struct arena *arena,
+                   struct err *err)
 {
 	const struct graph_set set = { .nodes = is_in_set };
 

@@ -68,7 +68,7 @@ static void find_residuals(struct building *b)
 		for (uint32_t e = g->edge_at[v]; e < g->edge_at[v + 1]; e++) {
 			const uint32_t u = g->edge_from[e];
 			const int64_t at = b->observed_ns[u] + g->edge_delay_ns[e] +
-					   (g->from_start >> g->edge_kind[e] & 1 ? 0 : g->duration_ns[u]);
+			                   (g->from_start >> g->edge_kind[e] & 1 ? 0 : g->duration_ns[u]);
 
 			explained = at > explained ? at : explained;
 		}
@@ -89,8 +89,9 @@ static bool replay(struct model *out, struct arena *arena, struct err *err)
 	}
 	graph_slack(&out->graph, &times, out->slack_ns, NULL, &scratch);
 	out->replay_ns = times.finish_all_ns;
-	out->replay_error = out->observed_ns > 0 ?
-				    fabs((double)out->replay_ns - (double)out->observed_ns) / (double)out->observed_ns : 0;
+	out->replay_error = out->observed_ns > 0
+	                            ? fabs((double)out->replay_ns - (double)out->observed_ns) / (double)out->observed_ns
+	                            : 0;
 	for (uint32_t v = times.last; v != UINT32_MAX; v = times.limiter[v])
 		if (out->residual_ns[v] > 0)
 			out->unexplained_ns += out->residual_ns[v];
@@ -100,7 +101,7 @@ static bool replay(struct model *out, struct arena *arena, struct err *err)
 }
 
 bool model_build(struct model *out, const struct timeline *tl, struct interval window, const struct ranks *ranks,
-		 const struct thresholds *limits, struct arena *arena, struct err *err)
+                 const struct thresholds *limits, struct arena *arena, struct err *err)
 {
 	struct arena scratch = { 0 };
 	struct building b = { .out = out, .tl = tl, .limits = limits, .arena = arena, .scratch = &scratch };

@@ -30,7 +30,8 @@ int64_t observed_latency(const struct building *b, uint32_t edge, uint32_t to)
 {
 	const struct task_graph *g = &b->out->graph;
 	const uint32_t from = g->edge_from[edge];
-	const int64_t left_ns = b->observed_ns[from] + (g->from_start >> g->edge_kind[edge] & 1 ? 0 : g->duration_ns[from]);
+	const int64_t left_ns =
+		b->observed_ns[from] + (g->from_start >> g->edge_kind[edge] & 1 ? 0 : g->duration_ns[from]);
 
 	return b->observed_ns[to] - left_ns;
 }
@@ -65,7 +66,7 @@ static void add_edge(struct building *b, uint32_t from, uint32_t to, enum edge_k
 	latency_ns = observed_latency(b, (uint32_t)b->n_edges, to);
 	if (!is_possible(b, from, to, latency_ns, kind))
 		return;
-	g->edge_delay_ns[b->n_edges] = class == NO_CLASS ? latency_ns : (int64_t)class * N_EDGE_KINDS + kind;
+	g->edge_delay_ns[b->n_edges] = class == NO_CLASS ? latency_ns : (int64_t) class * N_EDGE_KINDS + kind;
 	b->n_edges++;
 	b->out->n_edges[kind]++;
 }
@@ -125,7 +126,8 @@ static bool is_same_graph(const struct op *a, const struct op *b)
 static enum edge_kind kind_of_release(const struct op *op)
 {
 	switch ((enum release)op->release) {
-	case RELEASE_EVENT: case RELEASE_REMOTE: return EDGE_EVENT;
+	case RELEASE_EVENT:
+	case RELEASE_REMOTE: return EDGE_EVENT;
 	case RELEASE_LEGACY: return EDGE_LEGACY;
 	case RELEASE_GRAPH: return EDGE_GRAPH;
 	default: return EDGE_STREAM;
@@ -143,13 +145,13 @@ static void add_op_edges(struct building *b, uint32_t index, uint32_t node)
 
 	if (op->call != NULL_ref && !(op->flags & OP_INVERTED) && !in_graph) {
 		add_edge(b, b->node_of_call[op->call], node, EDGE_LAUNCH,
-			 number_of_function(b, op->call) + device * MOST_LATENCY_KEYS);
+		         number_of_function(b, op->call) + device * MOST_LATENCY_KEYS);
 	}
 	if (before && before->end_ns > op->start_ns)
 		add_edge(b, end_of_op_node(b, op->before), node, EDGE_PDL, NO_CLASS);
 	else if (before)
 		add_edge(b, end_of_op_node(b, op->before), node, is_same_graph(op, before) ? EDGE_GRAPH : EDGE_STREAM,
-			 device);
+		         device);
 	if (releaser && op->releaser != op->before)
 		add_edge(b, end_of_op_node(b, op->releaser), node, kind_of_release(op), device);
 	/* Nothing in the window explains it: it was let go before, or nobody knows by what. */
@@ -162,7 +164,8 @@ static void add_collective_edges(struct building *b, uint32_t index, uint32_t no
 	const struct matched_collective *c = &b->out->ranks->collectives[index];
 
 	for (uint32_t i = 0; i < c->n_members; i++)
-		add_edge(b, b->node_of_op[b->out->ranks->members[c->first_member + i].op], node, EDGE_COLLECTIVE, NO_CLASS);
+		add_edge(b, b->node_of_op[b->out->ranks->members[c->first_member + i].op], node, EDGE_COLLECTIVE,
+		         NO_CLASS);
 }
 
 /* From the last call of the thread that the window ends on. */
@@ -184,15 +187,16 @@ static void add_edges_of(struct building *b, uint32_t node)
 	case TASK_RETURN: add_return_edges(b, task->index, node); break;
 	case TASK_COLLECTIVE: add_collective_edges(b, task->index, node); break;
 	case TASK_TRANSFER:
-		add_edge(b, b->node_of_collective[b->out->ranks->members[task->index].collective], node, EDGE_COLLECTIVE,
-			 NO_CLASS);
+		add_edge(b, b->node_of_collective[b->out->ranks->members[task->index].collective], node,
+		         EDGE_COLLECTIVE, NO_CLASS);
 		break;
 	case TASK_END: add_end_edge(b, task->index, node); break;
 	case TASK_WINDOW: break;
 	}
 }
 
-/* Numbers of the functions that calls are of, in the order in which they appear; from a limit on they share the last. */
+/* Numbers of the functions that calls are of, in the order in which they appear; from a limit on they share the last.
+ */
 static void number_names(struct building *b)
 {
 	const struct timeline *tl = b->tl;

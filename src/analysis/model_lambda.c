@@ -134,7 +134,8 @@ static void give_edges(const struct building *b, struct samples *s, enum samplin
 	}
 	deciding = deciding_edge(b, node, &latency_ns);
 	if (deciding != UINT32_MAX)
-		give(s, what == DECIDING_BY_KIND ? g->edge_kind[deciding] : class_of(b, deciding), at_least_0(latency_ns));
+		give(s, what == DECIDING_BY_KIND ? g->edge_kind[deciding] : class_of(b, deciding),
+		     at_least_0(latency_ns));
 }
 
 /* Durations of calls that did not wait, or of those that did. */
@@ -223,7 +224,7 @@ static int by_lambda(const void *a, const void *b)
 
 /* For people: the median over a kind's edges. */
 static int64_t median_of_kind(const uint64_t *n_of_class, const int64_t *lambda, size_t n_classes, enum edge_kind kind,
-			      struct arena *scratch)
+                              struct arena *scratch)
 {
 	struct weighted *w = arena_array(scratch, struct weighted, n_classes / N_EDGE_KINDS + 1);
 	uint64_t n_edges = 0, n_before = 0;

@@ -57,7 +57,9 @@ struct pool {
 
 static int64_t clip(int64_t at_ns, struct interval window)
 {
-	return (at_ns < window.start_ns ? window.start_ns : at_ns > window.end_ns ? window.end_ns : at_ns) -
+	return (at_ns < window.start_ns ? window.start_ns
+	        : at_ns > window.end_ns ? window.end_ns
+	                                : at_ns) -
 	       window.start_ns;
 }
 
@@ -100,7 +102,8 @@ static void find_ends_of_calls(struct building *b)
 		if (tl->ops[i].call != NULL_ref && has_op(b, &tl->ops[i]))
 			need_call(b, tl->ops[i].call);
 	if (b->end_thread != NULL_ref)
-		b->end_of_call[b->end_thread] = tl->threads[b->end_thread].first_call + tl->threads[b->end_thread].n_calls;
+		b->end_of_call[b->end_thread] =
+			tl->threads[b->end_thread].first_call + tl->threads[b->end_thread].n_calls;
 	for (size_t i = 0; i < b->relays.n; i++) {
 		order[i] = (uint32_t)i;
 		key[i] = tl->calls[b->relays.call[i]].start_ns;
@@ -251,7 +254,8 @@ static void note_place(struct building *b, struct task task, uint32_t place)
 	case TASK_RETURN: b->node_of_return[task.index] = place; break;
 	case TASK_COLLECTIVE: b->node_of_collective[task.index] = place; break;
 	case TASK_TRANSFER: b->node_of_transfer[task.index] = place; break;
-	case TASK_WINDOW: case TASK_END: break;
+	case TASK_WINDOW:
+	case TASK_END: break;
 	}
 }
 
@@ -262,7 +266,8 @@ static int64_t end_of_task(const struct building *b, struct task task)
 	uint32_t op = task.index;
 
 	if (task.kind == TASK_CALL && b->node_of_return[task.index] == NULL_ref)
-		return clip(shifted(b, tl->threads[tl->calls[task.index].thread].process, call_end(tl, task.index)), b->window);
+		return clip(shifted(b, tl->threads[tl->calls[task.index].thread].process, call_end(tl, task.index)),
+		            b->window);
 	if (task.kind == TASK_TRANSFER)
 		op = b->out->ranks->members[task.index].op;
 	else if (task.kind != TASK_OP || is_joined(b, op))
@@ -301,7 +306,9 @@ bool model_add_nodes(struct building *b, struct err *err)
 	const size_t most = 2 + tl->n_ops + 2 * tl->n_calls + n_ranks;
 	struct arena scratch = { 0 };
 	struct pool pool = {
-		.b = b, .start_ns = arena_array(b->scratch, int64_t, most), .at = arena_array(&scratch, uint32_t, most),
+		.b = b,
+		.start_ns = arena_array(b->scratch, int64_t, most),
+		.at = arena_array(&scratch, uint32_t, most),
 		.tasks = arena_array(&scratch, struct task, most),
 	};
 

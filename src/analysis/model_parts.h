@@ -20,16 +20,16 @@ struct building {
 	struct arena *arena, *scratch;
 	struct relays relays;
 	struct interval window;
-	uint32_t *node_of_op;      /* NULL_ref: not in the window */
-	uint32_t *node_of_call;    /* where it begins */
-	uint32_t *node_of_return;  /* where it ends, if that is another node */
-	uint32_t *node_of_transfer; /* by member of ranks; NULL without joined collectives */
+	uint32_t *node_of_op;         /* NULL_ref: not in the window */
+	uint32_t *node_of_call;       /* where it begins */
+	uint32_t *node_of_return;     /* where it ends, if that is another node */
+	uint32_t *node_of_transfer;   /* by member of ranks; NULL without joined collectives */
 	uint32_t *node_of_collective; /* by collective of ranks */
-	uint32_t *end_of_call;     /* by thread: behind the last call that counts */
-	uint32_t end_thread;       /* whose end is the window's, or NULL_ref */
-	int64_t end_ns;            /* operations that end later are left out */
-	int64_t *observed_ns;      /* by node: when it began, from the window's start */
-	uint8_t *number_of_name;   /* by str_id: a function's number, from 1 on */
+	uint32_t *end_of_call;        /* by thread: behind the last call that counts */
+	uint32_t end_thread;          /* whose end is the window's, or NULL_ref */
+	int64_t end_ns;               /* operations that end later are left out */
+	int64_t *observed_ns;         /* by node: when it began, from the window's start */
+	uint8_t *number_of_name;      /* by str_id: a function's number, from 1 on */
 	size_t n_edges;
 };
 
@@ -47,8 +47,8 @@ static inline int64_t shifted(const struct building *b, ref process, int64_t at_
  */
 static inline bool is_latency(enum edge_kind kind)
 {
-	return kind == EDGE_LAUNCH || kind == EDGE_STREAM || kind == EDGE_EVENT || kind == EDGE_LEGACY || kind == EDGE_GRAPH ||
-	       kind == EDGE_SYNC || kind == EDGE_QUEUE;
+	return kind == EDGE_LAUNCH || kind == EDGE_STREAM || kind == EDGE_EVENT || kind == EDGE_LEGACY ||
+	       kind == EDGE_GRAPH || kind == EDGE_SYNC || kind == EDGE_QUEUE;
 }
 
 /* What was observed from where an edge begins to where it ends. Until lambdas are set. */
@@ -65,7 +65,7 @@ uint32_t unit_first(const struct timeline *tl, uint32_t call);
 /* What a call waits for on a device, and when that let it go; NULL_ref when its time is its own. */
 struct call_wait {
 	uint32_t op;
-	int64_t at_ns;   /* on the op's own clock: its end, or its begin for room in a queue */
+	int64_t at_ns; /* on the op's own clock: its end, or its begin for room in a queue */
 	bool is_queue;
 };
 

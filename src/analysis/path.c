@@ -37,7 +37,9 @@ enum path_kind path_kind_of_op(enum op_class c)
 enum path_kind path_kind_of_call(enum call_class c)
 {
 	switch (c) {
-	case CALL_LAUNCH: case CALL_GRAPH_LAUNCH: case CALL_COPY_ASYNC: return PATH_LAUNCH_CALL;
+	case CALL_LAUNCH:
+	case CALL_GRAPH_LAUNCH:
+	case CALL_COPY_ASYNC: return PATH_LAUNCH_CALL;
 	case CALL_ALLOC: return PATH_ALLOC;
 	case CALL_MODULE: return PATH_MODULE;
 	default: return PATH_API_OTHER;
@@ -56,8 +58,8 @@ void walk_charge(struct walk *w, int64_t from_ns, enum path_kind kind, struct pl
 	w->n_still = 0;
 	w->n++;
 	if (w->room_end)
-		w->room_end[-(ptrdiff_t)w->n] = (struct path_piece){ start_ns, w->at_ns, charged.op, charged.call,
-								      charged.thread, (uint8_t)kind };
+		w->room_end[-(ptrdiff_t)w->n] = (struct path_piece){ start_ns,     w->at_ns,       charged.op,
+			                                             charged.call, charged.thread, (uint8_t)kind };
 	w->path->by_kind[kind] += w->at_ns - start_ns;
 	w->at_ns = start_ns;
 }
@@ -87,7 +89,7 @@ static void go_before(struct walk *w, uint32_t call)
 
 	if (relay != NULL_ref) {
 		walk_charge(w, tl->calls[relay].end_ns, PATH_HOST,
-			    (struct place){ .op = NULL_ref, .call = call, .thread = thread });
+		            (struct place){ .op = NULL_ref, .call = call, .thread = thread });
 		w->path->n_relays++;
 		w->place = (struct place){ .op = NULL_ref, .call = relay, .thread = tl->calls[relay].thread };
 		return;
@@ -124,7 +126,8 @@ void walk_leave_op(struct walk *w, uint32_t index, int64_t start_ns)
 		from_ns = tl->ops[source].end_ns < start_ns ? tl->ops[source].end_ns : start_ns;
 	}
 	if (op->releaser != NULL_ref) {
-		const int64_t end_ns = tl->ops[op->releaser].end_ns < start_ns ? tl->ops[op->releaser].end_ns : start_ns;
+		const int64_t end_ns =
+			tl->ops[op->releaser].end_ns < start_ns ? tl->ops[op->releaser].end_ns : start_ns;
 
 		if (source == NULL_ref || end_ns > from_ns) {
 			source = op->releaser;
@@ -207,12 +210,12 @@ static void step_on_thread(struct walk *w)
 	freed = call->flags & CALL_BACKPRESSURE ? op_begun_by(tl, call->first_op, w->at_ns - w->shift_ns) : NULL_ref;
 	if (freed != NULL_ref && tl->ops[freed].start_ns > call->start_ns) {
 		walk_charge(w, tl->ops[freed].start_ns, PATH_LAUNCH_CALL,
-			    (struct place){ .op = NULL_ref, .call = first, .thread = call->thread });
+		            (struct place){ .op = NULL_ref, .call = first, .thread = call->thread });
 		walk_leave_op(w, freed, tl->ops[freed].start_ns);
 		return;
 	}
 	walk_charge(w, call->start_ns, path_kind_of_call(call->class),
-		    (struct place){ .op = NULL_ref, .call = first, .thread = call->thread });
+	            (struct place){ .op = NULL_ref, .call = first, .thread = call->thread });
 	go_before(w, first);
 }
 
@@ -295,8 +298,8 @@ struct path_end path_find_end(const struct timeline *tl, struct interval window)
 static void begin(struct walk *w, uint32_t end_thread)
 {
 	static const struct place nobody = { NULL_ref, NULL_ref, NULL_ref };
-	const struct path_end end = end_thread < w->tl->n_threads ? (struct path_end){ NULL_ref, end_thread } :
-								    path_find_end(w->tl, w->window);
+	const struct path_end end = end_thread < w->tl->n_threads ? (struct path_end){ NULL_ref, end_thread }
+	                                                          : path_find_end(w->tl, w->window);
 
 	w->n = 0;
 	w->n_still = 0;
@@ -346,8 +349,8 @@ static void check(const struct path *path)
 	(void)at_ns;
 }
 
-struct path path_walk(const struct timeline *tl, struct interval window, uint32_t end_thread,
-		      const struct ranks *ranks, struct arena *arena)
+struct path path_walk(const struct timeline *tl, struct interval window, uint32_t end_thread, const struct ranks *ranks,
+                      struct arena *arena)
 {
 	const struct interval sane = interval_clip(window, (struct interval){ -LARGEST_WALK_NS, LARGEST_WALK_NS });
 	struct arena scratch = { 0 };

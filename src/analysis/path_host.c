@@ -5,22 +5,21 @@
 #include "analysis/idle_parts.h"
 #include "analysis/path_parts.h"
 
-
 void walk_read_evidence(struct walk *w)
 {
 	static const struct need osrt[] = { { TABLE_osrt, BIT(osrt, start_ns) | BIT(osrt, end_ns) | BIT(osrt, track) |
-							  BIT(osrt, name) } };
+		                                                  BIT(osrt, name) } };
 	static const struct need overhead[] = { { TABLE_overhead, BIT(overhead, start_ns) | BIT(overhead, end_ns) |
-								  BIT(overhead, track) } };
+		                                                          BIT(overhead, track) } };
 	struct trace *trace = w->tl->trace;
 	struct err err;
 
 	if (trace_need(trace, osrt, 1, &err))
 		w->waits = (struct spans){ trace->osrt.n, trace->osrt.start_ns, trace->osrt.end_ns, trace->osrt.track,
-					   trace->osrt.name };
+			                   trace->osrt.name };
 	if (trace_need(trace, overhead, 1, &err))
 		w->overheads = (struct spans){ trace->overhead.n, trace->overhead.start_ns, trace->overhead.end_ns,
-					       trace->overhead.track, NULL };
+			                       trace->overhead.track, NULL };
 	w->is_wait = arena_array(w->scratch, uint8_t, trace->strings.n);
 }
 
@@ -89,7 +88,8 @@ static size_t find_marks(struct walk *w, const struct spans *s, ref track, int64
 }
 
 /* Where a list of marks, read backwards, next changes before at_ns; *inside tells whether at_ns is in one. */
-static int64_t next_border(const struct mark *marks, size_t first, size_t *n, int64_t from_ns, int64_t at_ns, bool *inside)
+static int64_t next_border(const struct mark *marks, size_t first, size_t *n, int64_t from_ns, int64_t at_ns,
+                           bool *inside)
 {
 	while (*n > first && marks[*n - 1].start_ns >= at_ns)
 		--*n;

@@ -32,14 +32,14 @@ struct walk {
 	struct arena *scratch;
 	struct relays relays;
 	struct spans waits, overheads;
-	uint8_t *is_wait;          /* by str_id: 0 not looked at, 1 no, 2 yes */
-	struct mark *marks;        /* a block */
+	uint8_t *is_wait;   /* by str_id: 0 not looked at, 1 no, 2 yes */
+	struct mark *marks; /* a block */
 	size_t marks_room;
 	struct path_piece *room_end; /* pieces are filled in from their end; NULL while they are counted */
 	size_t n, n_still;
 	struct place place;
-	int64_t at_ns;             /* on the clock of the pieces */
-	int64_t shift_ns;          /* from the clock of the place to that of the pieces */
+	int64_t at_ns;    /* on the clock of the pieces */
+	int64_t shift_ns; /* from the clock of the place to that of the pieces */
 };
 
 void walk_charge(struct walk *w, int64_t from_ns, enum path_kind kind, struct place charged);

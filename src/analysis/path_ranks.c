@@ -26,8 +26,8 @@ static const struct collective_member *last_member(const struct ranks *ranks, co
 }
 
 /* From the clock of a member to that of another one. */
-static bool find_shift(const struct ranks *ranks, const struct collective_member *from, const struct collective_member *to,
-		       int64_t *shift_ns)
+static bool find_shift(const struct ranks *ranks, const struct collective_member *from,
+                       const struct collective_member *to, int64_t *shift_ns)
 {
 	const struct rank_clock *a = clock_of(ranks, from->rank), *b = clock_of(ranks, to->rank);
 

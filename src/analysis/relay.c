@@ -10,9 +10,11 @@
 #include "analysis/relay.h"
 
 enum {
-	TURN_CALLS = 8,          /* a turn has as many calls: fewer is no phase of a program */
-	LONGEST_PAUSE_NS = 1000000, /* waking a thread takes microseconds; a pause of a millisecond has another reason */
-	LONGEST_START_NS = 100000000, /* unless it is the thread's first turn: making one, and what it loads, takes longer */
+	TURN_CALLS = 8, /* a turn has as many calls: fewer is no phase of a program */
+	LONGEST_PAUSE_NS =
+		1000000, /* waking a thread takes microseconds; a pause of a millisecond has another reason */
+	LONGEST_START_NS =
+		100000000, /* unless it is the thread's first turn: making one, and what it loads, takes longer */
 };
 
 struct run {
@@ -21,9 +23,9 @@ struct run {
 
 struct turns {
 	const struct timeline *tl;
-	uint32_t *heap;  /* threads, the one with the earliest next call first */
+	uint32_t *heap; /* threads, the one with the earliest next call first */
 	size_t n_heap;
-	uint32_t *next;  /* by thread: its next call */
+	uint32_t *next; /* by thread: its next call */
 	struct run *runs;
 	size_t n_runs, room;
 };
@@ -204,8 +206,9 @@ static struct relays sort_relays(struct relays found, struct arena *arena)
 struct relays relays_of(const struct timeline *tl, struct arena *arena)
 {
 	struct arena scratch = { 0 };
-	struct turns turns = { .tl = tl, .heap = arena_array(&scratch, uint32_t, tl->n_threads),
-			       .next = arena_array(&scratch, uint32_t, tl->n_threads) };
+	struct turns turns = { .tl = tl,
+		               .heap = arena_array(&scratch, uint32_t, tl->n_threads),
+		               .next = arena_array(&scratch, uint32_t, tl->n_threads) };
 	const uint32_t *order = order_threads(tl, &scratch);
 	struct relays found = { 0 }, out;
 	size_t room = 0;

@@ -68,7 +68,8 @@ static int64_t find_busy(const struct tasks *tasks, struct arena *arena)
 	struct interval_union busy = { 0 };
 
 	for (size_t i = 0; i < tasks->n; i++)
-		spans[i] = (struct device_op){ .start_ns = tasks->rows[i].start_ns, .end_ns = tasks->rows[i].finish_ns };
+		spans[i] =
+			(struct device_op){ .start_ns = tasks->rows[i].start_ns, .end_ns = tasks->rows[i].finish_ns };
 	device_ops_by_start(spans, tasks->n);
 	for (size_t i = 0; i < tasks->n; i++)
 		interval_add(&busy, spans[i].start_ns, spans[i].end_ns);
@@ -76,7 +77,8 @@ static int64_t find_busy(const struct tasks *tasks, struct arena *arena)
 	return busy.busy_ns;
 }
 
-/* "task 3" in the graph's words is a place; say the name. Nobody needs the durations any more: finishes take their place. */
+/* "task 3" in the graph's words is a place; say the name. Nobody needs the durations any more: finishes take their
+ * place. */
 static bool tell_overflow(const struct tasks *tasks, struct err *err)
 {
 	int64_t *finish = tasks->graph.duration_ns;
@@ -89,7 +91,7 @@ static bool tell_overflow(const struct tasks *tasks, struct err *err)
 				start = finish[tasks->graph.edge_from[e]];
 		if (__builtin_add_overflow(start, tasks->graph.duration_ns[v], &finish[v]))
 			return fail(err, "task %s: time_overflow: its end does not fit 64 bits of ns",
-				    tasks->rows[tasks->row_of[v]].name);
+			            tasks->rows[tasks->row_of[v]].name);
 	}
 	return false;
 }
@@ -102,7 +104,7 @@ bool tasks_time(struct tasks *out, struct arena *arena, struct err *err)
 	for (size_t i = 0; i < out->n; i++)
 		if (__builtin_add_overflow(out->sum_ns, out->rows[i].duration_ns, &out->sum_ns))
 			return fail(err, "task %s: time_overflow: the sum of all durations does not fit 64 bits of ns",
-				    out->rows[i].name);
+			            out->rows[i].name);
 	if (!graph_forward(&out->graph, NULL, NULL, &times, arena, err))
 		return tell_overflow(out, err);
 	out->finish_ns = times.finish_all_ns;
@@ -163,8 +165,7 @@ static bool apply(struct tasks *tasks, const char *text, size_t n, struct arena 
 	return fail(err, "what-if %.*s: no such task", (int)n, text);
 }
 
-bool tasks_what_if(struct tasks *out, const struct tasks *tasks, const char *text, struct arena *arena,
-		   struct err *err)
+bool tasks_what_if(struct tasks *out, const struct tasks *tasks, const char *text, struct arena *arena, struct err *err)
 {
 	*out = *tasks;
 	out->n_path = 0;

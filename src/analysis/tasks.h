@@ -25,27 +25,27 @@
 struct task_row {
 	const char *name;
 	int64_t duration_ns;
-	int64_t start_ns, finish_ns;      /* earliest */
+	int64_t start_ns, finish_ns; /* earliest */
 	int64_t slack_ns, free_slack_ns;
-	int64_t half_ns;                  /* the end of all when this one is twice as fast */
-	int64_t none_ns;                  /* and when it takes no time */
-	double knee;                      /* times this duration, it begins or ceases to decide the end; NAN: never */
-	uint32_t *predecessors;           /* rows */
+	int64_t half_ns;        /* the end of all when this one is twice as fast */
+	int64_t none_ns;        /* and when it takes no time */
+	double knee;            /* times this duration, it begins or ceases to decide the end; NAN: never */
+	uint32_t *predecessors; /* rows */
 	uint32_t n_predecessors;
 	bool is_on_path;
 };
 
 struct tasks {
-	const char *unit;       /* as the file says, "ms" when it does not */
-	struct task_row *rows;  /* in the file's order */
+	const char *unit;      /* as the file says, "ms" when it does not */
+	struct task_row *rows; /* in the file's order */
 	size_t n;
-	int64_t finish_ns;      /* earliest finish of all: the wall time */
-	int64_t sum_ns;         /* accumulated */
-	int64_t busy_ns;        /* union of the tasks at their earliest times */
-	uint32_t *path;         /* rows of one critical path, in order of time */
+	int64_t finish_ns; /* earliest finish of all: the wall time */
+	int64_t sum_ns;    /* accumulated */
+	int64_t busy_ns;   /* union of the tasks at their earliest times */
+	uint32_t *path;    /* rows of one critical path, in order of time */
 	size_t n_path;
 	struct task_graph graph; /* in topological order */
-	uint32_t *row_of;       /* by node of it */
+	uint32_t *row_of;        /* by node of it */
 };
 
 /* True when the head of a file looks like such a graph and not like a trace. */
@@ -59,7 +59,7 @@ bool tasks_read(struct tasks *out, struct span text, struct arena *arena, struct
  * "=2x" is twice as fast, "=0.5" half the duration. Owned by the arena.
  */
 bool tasks_what_if(struct tasks *out, const struct tasks *tasks, const char *text, struct arena *arena,
-		   struct err *err) MUST_CHECK;
+                   struct err *err) MUST_CHECK;
 
 /* "2x" is { 1, 2 }, "0.5" is { 1, 2 }, "0" is { 0, 1 }. False for anything else. */
 bool read_factor(const char *text, struct graph_factor *out) MUST_CHECK;

@@ -13,8 +13,10 @@ static const struct {
 } units[] = { { "ns", 0 }, { "us", 3 }, { "ms", 6 }, { "s", 9 } };
 
 static const char *const type_words[] = {
-	[TREE_NULL] = "null", [TREE_BOOLEAN] = "a boolean", [TREE_NUMBER] = "a number",
-	[TREE_NOT_FINITE] = "not finite", [TREE_STRING] = "a string", [TREE_ARRAY] = "a list", [TREE_OBJECT] = "an object",
+	[TREE_NULL] = "null",        [TREE_BOOLEAN] = "a boolean",
+	[TREE_NUMBER] = "a number",  [TREE_NOT_FINITE] = "not finite",
+	[TREE_STRING] = "a string",  [TREE_ARRAY] = "a list",
+	[TREE_OBJECT] = "an object",
 };
 
 struct reading {
@@ -49,11 +51,10 @@ static bool read_time(struct reading *r, const struct json_tree *value, const ch
 	if (value->type != TREE_NUMBER)
 		return fail(r->err, "invalid_time: %s is %s, expected a number", key, type_words[value->type]);
 	switch (json_tree_decimal(value->text, r->scale, out)) {
-	case DECIMAL_NEGATIVE:
-		return fail(r->err, "invalid_time: %s is negative: %s", key, value->text.p);
+	case DECIMAL_NEGATIVE: return fail(r->err, "invalid_time: %s is negative: %s", key, value->text.p);
 	case DECIMAL_TOO_LARGE:
-		return fail(r->err, "time_overflow: %s is %.40s %s, which does not fit 64 bits of ns", key, value->text.p,
-			    r->out->unit);
+		return fail(r->err, "time_overflow: %s is %.40s %s, which does not fit 64 bits of ns", key,
+		            value->text.p, r->out->unit);
 	case DECIMAL_READ: break;
 	}
 	return true;
@@ -69,8 +70,9 @@ static bool check_keys(struct reading *r, const struct json_tree *task)
 		while (i < ARRAY_LEN(known) && strcmp(known[i], c->key.p) != 0)
 			i++;
 		if (i == ARRAY_LEN(known))
-			return fail(r->err, "invalid_task: %.40s: no such key (name, duration, start, end, predecessors)",
-				    c->key.p);
+			return fail(r->err,
+			            "invalid_task: %.40s: no such key (name, duration, start, end, predecessors)",
+			            c->key.p);
 	}
 	return true;
 }
@@ -93,7 +95,8 @@ static bool read_times(struct reading *r, const struct json_tree *task, struct t
 	if (!read_time(r, end, "end", &end_ns))
 		return false;
 	if (end_ns < *floor_ns)
-		return fail(r->err, "interval_reversed: ends at %s, before it starts at %s", end->text.p, start->text.p);
+		return fail(r->err, "interval_reversed: ends at %s, before it starts at %s", end->text.p,
+		            start->text.p);
 	row->duration_ns = end_ns - *floor_ns;
 	return true;
 }
@@ -110,7 +113,7 @@ static bool read_task(struct reading *r, const struct json_tree *task, size_t i)
 	row->name = name->text.p;
 	if (before && before->type != TREE_ARRAY)
 		return fail(r->err, "task %s: invalid_task: predecessors are %s, expected a list of names", row->name,
-			    type_words[before->type]);
+		            type_words[before->type]);
 	if (!check_keys(r, task) || !read_times(r, task, row, &r->floors[i]))
 		return fail_in(r->err, "task %s", row->name);
 	r->sources[i] = before;
@@ -130,7 +133,7 @@ static bool read_predecessors(struct reading *r, struct names *names, size_t i, 
 
 		if (c->type != TREE_STRING)
 			return fail(r->err, "task %s: invalid_task: a predecessor is %s, expected a name", row->name,
-				    type_words[c->type]);
+			            type_words[c->type]);
 		from = names_number(names, c->text.p, c->text.n);
 		if (from >= r->out->n)
 			return fail(r->err, "task %s: unknown_predecessor: %s", row->name, c->text.p);
@@ -184,12 +187,14 @@ static bool join(struct reading *r)
 static bool read_unit(struct reading *r, const struct json_tree *unit)
 {
 	for (size_t i = 0; i < ARRAY_LEN(units); i++)
-		if (!unit ? units[i].scale == 6 : unit->type == TREE_STRING && strcmp(units[i].name, unit->text.p) == 0) {
+		if (!unit ? units[i].scale == 6
+		          : unit->type == TREE_STRING && strcmp(units[i].name, unit->text.p) == 0) {
 			r->scale = units[i].scale;
 			r->out->unit = units[i].name;
 			return true;
 		}
-	return fail(r->err, "unit: is %.40s, expected ns, us, ms or s", unit && unit->text.p ? unit->text.p : "no text");
+	return fail(r->err, "unit: is %.40s, expected ns, us, ms or s",
+	            unit && unit->text.p ? unit->text.p : "no text");
 }
 
 bool tasks_read(struct tasks *out, struct span text, struct arena *arena, struct err *err)

@@ -18,15 +18,18 @@ static const struct {
 	enum subject subject;
 	bool has_name;
 } subjects[] = {
-	{ "kernel", SUBJECT_KERNEL, true }, { "range", SUBJECT_RANGE, true }, { "rank", SUBJECT_RANK, true },
-	{ "copy", SUBJECT_COPY, false }, { "launch", SUBJECT_LAUNCH, false }, { "sync", SUBJECT_SYNC, false },
-	{ "comm", SUBJECT_COMM, false }, { "host", SUBJECT_HOST, false },
+	{ "kernel", SUBJECT_KERNEL, true }, { "range", SUBJECT_RANGE, true },    { "rank", SUBJECT_RANK, true },
+	{ "copy", SUBJECT_COPY, false },    { "launch", SUBJECT_LAUNCH, false }, { "sync", SUBJECT_SYNC, false },
+	{ "comm", SUBJECT_COMM, false },    { "host", SUBJECT_HOST, false },
 };
 
 static bool refuse(struct err *err, const char *text)
 {
-	return fail(err, "what-if %.200s: not understood (kernel:REGEX=2x, range:NAME=0, rank:N=peers, or one of copy, launch, "
-			 "sync, comm, host and =0)", text);
+	return fail(
+		err,
+		"what-if %.200s: not understood (kernel:REGEX=2x, range:NAME=0, rank:N=peers, or one of copy, launch, "
+		"sync, comm, host and =0)",
+		text);
 }
 
 bool question_read(struct question *out, const char *text, struct arena *arena, struct err *err)
@@ -62,7 +65,7 @@ bool question_read(struct question *out, const char *text, struct arena *arena, 
 
 /* Why the model is not asked. */
 static const char *find_refusal(const struct model *model, const struct change *change, const struct thresholds *limits,
-				struct arena *arena)
+                                struct arena *arena)
 {
 	if (change->reason)
 		return change->reason;
@@ -72,7 +75,7 @@ static const char *find_refusal(const struct model *model, const struct change *
 		return "nothing happens in the window";
 	if (!(model->replay_error <= limits->replay_refuse_share))
 		return arena_print(arena, "the model's own end is %.1f %% off the observed one (limit %.1f %%)",
-				   100 * model->replay_error, 100 * limits->replay_refuse_share);
+		                   100 * model->replay_error, 100 * limits->replay_refuse_share);
 	if (change->n_tasks == 0)
 		return "nothing in the window matches";
 	return NULL;
@@ -107,7 +110,7 @@ static void *find_curve(void *with)
 
 /* The end with the change, what decides it, and the end with residuals kept. */
 static bool find_ends(struct what_if *out, const struct model *model, const struct timeline *tl,
-		      const struct change *change, struct graph_factor factor, struct arena *arena, struct err *err)
+                      const struct change *change, struct graph_factor factor, struct arena *arena, struct err *err)
 {
 	struct graph_set kept = change->set;
 	struct graph_chain chain, kept_chain;
@@ -132,7 +135,7 @@ static bool find_ends(struct what_if *out, const struct model *model, const stru
 }
 
 static bool answer(struct what_if *out, const struct model *model, const struct timeline *tl,
-		   const struct change *change, struct graph_factor factor, struct arena *arena, struct err *err)
+                   const struct change *change, struct graph_factor factor, struct arena *arena, struct err *err)
 {
 	enum { MANY_TASKS = 200000 }; /* from here on a second thread saves more than it costs */
 	struct curve_job job = { .change = change, .wish = { .max_passes = passes_for(model) } };
@@ -147,8 +150,9 @@ static bool answer(struct what_if *out, const struct model *model, const struct 
 	else if (change->is_linear)
 		find_curve(&job);
 	if (!change->is_linear) {
-		out->curve = (struct what_if_curve){ .at_1_ns = out->now_ns, .at_0_ns = out->then_ns,
-						     .slope_at_1_ns = NAN, .knee_above = NAN };
+		out->curve = (struct what_if_curve){
+			.at_1_ns = out->now_ns, .at_0_ns = out->then_ns, .slope_at_1_ns = NAN, .knee_above = NAN
+		};
 	} else if (done && job.done) {
 		out->curve = job.curve;
 		out->curve.knees = arena_array(arena, struct knee, job.curve.n_knees);
@@ -161,8 +165,9 @@ static bool answer(struct what_if *out, const struct model *model, const struct 
 	return done;
 }
 
-bool change_answer(struct what_if *out, const struct model *model, const struct timeline *tl, const struct change *change,
-		   struct graph_factor factor, const struct thresholds *limits, struct arena *arena, struct err *err)
+bool change_answer(struct what_if *out, const struct model *model, const struct timeline *tl,
+                   const struct change *change, struct graph_factor factor, const struct thresholds *limits,
+                   struct arena *arena, struct err *err)
 {
 	out->factor = (double)factor.times / (double)factor.of;
 	out->n_tasks = change->n_tasks;
@@ -171,7 +176,7 @@ bool change_answer(struct what_if *out, const struct model *model, const struct 
 }
 
 bool what_if_answer(struct what_if *out, const struct model *model, const struct timeline *tl, const char *text,
-		    const struct thresholds *limits, struct arena *arena, struct err *err)
+                    const struct thresholds *limits, struct arena *arena, struct err *err)
 {
 	struct arena scratch = { 0 };
 	struct question q;

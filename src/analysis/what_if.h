@@ -4,13 +4,19 @@
 #include "analysis/model.h"
 
 enum subject {
-	SUBJECT_KERNEL, SUBJECT_RANGE, SUBJECT_RANK, /* with a name */
-	SUBJECT_COPY, SUBJECT_LAUNCH, SUBJECT_SYNC, SUBJECT_COMM, SUBJECT_HOST,
+	SUBJECT_KERNEL,
+	SUBJECT_RANGE,
+	SUBJECT_RANK, /* with a name */
+	SUBJECT_COPY,
+	SUBJECT_LAUNCH,
+	SUBJECT_SYNC,
+	SUBJECT_COMM,
+	SUBJECT_HOST,
 };
 
 struct question {
 	enum subject subject;
-	const char *name;            /* regular expression, message of ranges, number of a rank */
+	const char *name; /* regular expression, message of ranges, number of a rank */
 	struct graph_factor factor;
 };
 
@@ -20,27 +26,27 @@ struct change {
 	struct graph_set set;
 	uint64_t n_tasks;
 	const char *reason;
-	bool is_linear;  /* the set is scaled: it has a curve */
+	bool is_linear; /* the set is scaled: it has a curve */
 };
 
 bool question_read(struct question *out, const char *text, struct arena *arena, struct err *err) MUST_CHECK;
 
 bool change_of(struct change *out, const struct model *model, const struct timeline *tl, const struct question *q,
-	       struct arena *arena, struct err *err) MUST_CHECK;
+               struct arena *arena, struct err *err) MUST_CHECK;
 
 /* Host time and tasks inside of the ranges of a name, on the thread of each. */
 bool change_range(struct change *out, const struct model *model, const struct timeline *tl, const char *name,
-		  struct arena *arena, struct err *err) MUST_CHECK;
+                  struct arena *arena, struct err *err) MUST_CHECK;
 
 /* One rank takes for everything what its peers take. */
 void change_rank(struct change *out, const struct model *model, const struct timeline *tl, const char *name,
-		 struct arena *arena);
+                 struct arena *arena);
 
 /* Answer with a change that is made. The text is set by the caller. */
-bool change_answer(struct what_if *out, const struct model *model, const struct timeline *tl, const struct change *change,
-		   struct graph_factor factor, const struct thresholds *limits, struct arena *arena, struct err *err)
-	MUST_CHECK;
+bool change_answer(struct what_if *out, const struct model *model, const struct timeline *tl,
+                   const struct change *change, struct graph_factor factor, const struct thresholds *limits,
+                   struct arena *arena, struct err *err) MUST_CHECK;
 
 /* What decides the end of a chain: "host", "compute: gemm". The change is that of the chain. Owned by the arena. */
 const char *limiter_of(const struct graph_chain *chain, const struct change *change, struct graph_factor factor,
-		       const struct model *model, const struct timeline *tl, struct arena *arena);
+                       const struct model *model, const struct timeline *tl, struct arena *arena);

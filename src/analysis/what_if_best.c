@@ -45,8 +45,8 @@ static struct top top_of(const int64_t *by_name, size_t n, size_t most)
 /* The name that op_name gives a kernel. */
 static str_id name_of_shape(const struct trace *t, ref shape)
 {
-	return t->kernel_shape.short_name[shape] != NULL_str ? t->kernel_shape.short_name[shape] :
-							       t->kernel_shape.name[shape];
+	return t->kernel_shape.short_name[shape] != NULL_str ? t->kernel_shape.short_name[shape]
+	                                                     : t->kernel_shape.name[shape];
 }
 
 static struct top top_kernels(const struct model *model, const struct timeline *tl, struct arena *scratch)
@@ -76,7 +76,7 @@ struct range_sums {
 };
 
 static void add_range(struct range_sums *sums, str_id name, ref track, int64_t start_ns, int64_t end_ns,
-		      struct interval window)
+                      struct interval window)
 {
 	int64_t ns;
 
@@ -94,8 +94,8 @@ static void add_range(struct range_sums *sums, str_id name, ref track, int64_t s
 static struct top top_ranges(const struct model *model, const struct timeline *tl, bool *is_wide, struct arena *scratch)
 {
 	static const struct need needs[] = {
-		{ TABLE_nvtx, BIT(nvtx, start_ns) | BIT(nvtx, end_ns) | BIT(nvtx, track) | BIT(nvtx, kind) |
-			      BIT(nvtx, name) },
+		{ TABLE_nvtx,
+		  BIT(nvtx, start_ns) | BIT(nvtx, end_ns) | BIT(nvtx, track) | BIT(nvtx, kind) | BIT(nvtx, name) },
 		{ TABLE_op, BIT(op, start_ns) | BIT(op, end_ns) | BIT(op, track) | BIT(op, kind) | BIT(op, name) },
 	};
 	const struct trace *t = tl->trace;
@@ -106,14 +106,16 @@ static struct top top_ranges(const struct model *model, const struct timeline *t
 	if (!trace_need(tl->trace, needs, ARRAY_LEN(needs), &err))
 		return (struct top){ .n = 0 };
 	sums = (struct range_sums){ arena_array(scratch, int64_t, t->strings.n),
-				    arena_array(scratch, uint32_t, t->strings.n), arena_array(scratch, ref, t->strings.n) };
+		                    arena_array(scratch, uint32_t, t->strings.n),
+		                    arena_array(scratch, ref, t->strings.n) };
 	for (size_t i = 0; i < t->nvtx.n; i++)
 		if (range_kind(t->nvtx.kind[i]) != 0)
 			add_range(&sums, t->nvtx.name[i], t->nvtx.track[i], t->nvtx.start_ns[i], t->nvtx.end_ns[i],
-				  model->window);
+			          model->window);
 	for (size_t i = 0; i < t->op.n; i++)
 		if (t->op.kind[i] == OP_ANNOTATION)
-			add_range(&sums, t->op.name[i], t->op.track[i], t->op.start_ns[i], t->op.end_ns[i], model->window);
+			add_range(&sums, t->op.name[i], t->op.track[i], t->op.start_ns[i], t->op.end_ns[i],
+			          model->window);
 	for (size_t i = 0; i < t->strings.n; i++)
 		if (sums.ns[i] && strncmp(trace_text(t, (str_id)i), "ProfilerStep#", 13) == 0)
 			sums.ns[i] = 0;
@@ -169,7 +171,7 @@ static bool holds_all(const struct model *model, const struct change *change, bo
 
 /* Answer, and keep what gains. */
 static bool try_text(struct what_if *out, const struct model *model, const struct timeline *tl, const char *text,
-		     bool is_wide, const struct thresholds *limits, struct arena *arena)
+                     bool is_wide, const struct thresholds *limits, struct arena *arena)
 {
 	struct arena scratch = { 0 };
 	struct question q;
@@ -179,15 +181,15 @@ static bool try_text(struct what_if *out, const struct model *model, const struc
 
 	*out = (struct what_if){ .text = arena_copy(arena, text, strlen(text)) };
 	gains = question_read(&q, text, &scratch, &err) && change_of(&change, model, tl, &q, &scratch, &err) &&
-		!(q.subject == SUBJECT_RANGE && holds_all(model, &change, is_wide)) &&
-		change_answer(out, model, tl, &change, q.factor, limits, arena, &err) && out->is_answered &&
-		out->gain_low_ns > 0;
+	        !(q.subject == SUBJECT_RANGE && holds_all(model, &change, is_wide)) &&
+	        change_answer(out, model, tl, &change, q.factor, limits, arena, &err) && out->is_answered &&
+	        out->gain_low_ns > 0;
 	arena_end(&scratch);
 	return gains;
 }
 
 struct what_if *what_if_best(const struct model *model, const struct timeline *tl, const struct thresholds *limits,
-			     size_t *n, struct arena *arena)
+                             size_t *n, struct arena *arena)
 {
 	static const char *const classes[] = { "copy=0", "sync=0", "launch=0", "comm=0", "host=0" };
 	struct what_if *out = arena_array(arena, struct what_if, MOST_CANDIDATES);
@@ -198,7 +200,8 @@ struct what_if *what_if_best(const struct model *model, const struct timeline *t
 	struct top top = top_kernels(model, tl, &scratch);
 
 	for (size_t i = 0; i < top.n; i++)
-		texts[n_texts++] = arena_print(&scratch, "kernel:%s=2x", pattern_of(text_of(tl, top.name[i]), &scratch));
+		texts[n_texts++] =
+			arena_print(&scratch, "kernel:%s=2x", pattern_of(text_of(tl, top.name[i]), &scratch));
 	for (size_t i = 0; i < ARRAY_LEN(classes); i++)
 		texts[n_texts++] = classes[i];
 	top = top_ranges(model, tl, is_wide + n_texts, &scratch);

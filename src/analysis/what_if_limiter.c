@@ -48,7 +48,8 @@ static void add_duration(struct composition *c, uint32_t node)
 static enum path_kind kind_of_edge(enum edge_kind kind)
 {
 	switch (kind) {
-	case EDGE_PROGRAM: case EDGE_WAKE: return PATH_HOST;
+	case EDGE_PROGRAM:
+	case EDGE_WAKE: return PATH_HOST;
 	case EDGE_LAUNCH: return PATH_LAUNCH_LATENCY;
 	case EDGE_SYNC: return PATH_SYNC_RETURN;
 	case EDGE_QUEUE: return PATH_LAUNCH_CALL;
@@ -128,7 +129,7 @@ static const char *name_kind(const struct composition *c, enum path_kind kind, s
 }
 
 const char *limiter_of(const struct graph_chain *chain, const struct change *change, struct graph_factor factor,
-		       const struct model *model, const struct timeline *tl, struct arena *arena)
+                       const struct model *model, const struct timeline *tl, struct arena *arena)
 {
 	struct arena scratch = { 0 };
 	struct composition c = { .model = model, .tl = tl, .change = change, .factor = factor };

@@ -62,7 +62,7 @@ static void find(struct found *f, const struct trace *t, str_id name)
 static struct inside join_ranges(const struct found *f, size_t n_threads, struct arena *arena)
 {
 	struct inside in = { arena_array(arena, int64_t, f->n), arena_array(arena, int64_t, f->n),
-			     arena_array(arena, uint32_t, n_threads + 1) };
+		             arena_array(arena, uint32_t, n_threads + 1) };
 	int64_t *key = arena_array(arena, int64_t, f->n);
 	uint32_t *order = arena_array(arena, uint32_t, f->n);
 	size_t n = 0, at = 0;
@@ -165,11 +165,11 @@ static void mark_node(struct marking *m, uint32_t node)
 }
 
 bool change_range(struct change *out, const struct model *model, const struct timeline *tl, const char *name,
-		  struct arena *arena, struct err *err)
+                  struct arena *arena, struct err *err)
 {
 	static const struct need needs[] = {
 		{ TABLE_nvtx, BIT(nvtx, start_ns) | BIT(nvtx, end_ns) | BIT(nvtx, track) | BIT(nvtx, end_track) |
-			      BIT(nvtx, kind) | BIT(nvtx, name) },
+		                      BIT(nvtx, kind) | BIT(nvtx, name) },
 		{ TABLE_op, BIT(op, start_ns) | BIT(op, end_ns) | BIT(op, track) | BIT(op, name) },
 	};
 	const struct trace *t = tl->trace;
@@ -185,7 +185,7 @@ bool change_range(struct change *out, const struct model *model, const struct ti
 		return true;
 	find(&found, t, id);
 	found = (struct found){ arena_array(arena, int64_t, found.n + 1), arena_array(arena, int64_t, found.n + 1),
-				arena_array(arena, ref, found.n + 1), 0 };
+		                arena_array(arena, ref, found.n + 1), 0 };
 	find(&found, t, id);
 	in = join_ranges(&found, t->thread.n, arena);
 	m.mover = (struct mover){ &in, arena_array(arena, uint32_t, t->thread.n) };

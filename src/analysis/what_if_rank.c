@@ -26,7 +26,7 @@ struct comparison {
 	uint32_t *rank_of_process; /* n + 1; n_ranks for none */
 	struct keys keys;
 	size_t n_ranks;
-	int64_t *sums;             /* by key, by rank */
+	int64_t *sums; /* by key, by rank */
 };
 
 static uint32_t number(struct keys *keys, uint32_t *of, str_id name)
@@ -150,13 +150,13 @@ static void number_keys(struct comparison *c, struct arena *arena)
 	size_t rank;
 
 	c->keys = (struct keys){ arena_array(arena, uint32_t, c->tl->trace->strings.n),
-				 arena_array(arena, uint32_t, c->tl->trace->strings.n), FIRST_NAME };
+		                 arena_array(arena, uint32_t, c->tl->trace->strings.n), FIRST_NAME };
 	for (uint32_t v = 0; v < c->model->graph.n; v++)
 		(void)key_of(c, v, &rank);
 }
 
 void change_rank(struct change *out, const struct model *model, const struct timeline *tl, const char *name,
-		 struct arena *arena)
+                 struct arena *arena)
 {
 	const struct ranks *ranks = model->ranks;
 	struct comparison c = { .model = model, .tl = tl };

@@ -36,7 +36,7 @@ static bool matches_shape(const struct matcher *m, const struct timeline *tl, co
 }
 
 static void mark_kernels(struct change *out, const struct model *model, const struct timeline *tl,
-			 const struct matcher *m, struct arena *arena)
+                         const struct matcher *m, struct arena *arena)
 {
 	uint8_t *nodes = arena_array(arena, uint8_t, model->graph.n);
 	uint8_t *of_shape = arena_array(arena, uint8_t, tl->trace->kernel_shape.n); /* 0 not looked at, 1 no, 2 yes */
@@ -58,8 +58,8 @@ static void mark_kernels(struct change *out, const struct model *model, const st
 	out->set.nodes = nodes;
 }
 
-static bool change_kernels(struct change *out, const struct model *model, const struct timeline *tl, const char *pattern,
-			   struct arena *arena, struct err *err)
+static bool change_kernels(struct change *out, const struct model *model, const struct timeline *tl,
+                           const char *pattern, struct arena *arena, struct err *err)
 {
 	struct matcher m;
 	PCRE2_UCHAR why[256];
@@ -110,15 +110,16 @@ static void change_copies(struct change *out, const struct model *model, const s
 }
 
 /* Launch calls and the latency behind them. */
-static void change_launches(struct change *out, const struct model *model, const struct timeline *tl, struct arena *arena)
+static void change_launches(struct change *out, const struct model *model, const struct timeline *tl,
+                            struct arena *arena)
 {
 	uint8_t *nodes = arena_array(arena, uint8_t, model->graph.n);
 
 	for (uint32_t v = 0; v < model->graph.n; v++) {
 		const struct task *task = &model->tasks[v];
 
-		if (task->kind == TASK_CALL && (tl->calls[task->index].class == CALL_LAUNCH ||
-						tl->calls[task->index].class == CALL_GRAPH_LAUNCH))
+		if (task->kind == TASK_CALL &&
+		    (tl->calls[task->index].class == CALL_LAUNCH || tl->calls[task->index].class == CALL_GRAPH_LAUNCH))
 			scale_node(out, nodes, v);
 	}
 	out->set.nodes = nodes;
@@ -126,7 +127,7 @@ static void change_launches(struct change *out, const struct model *model, const
 }
 
 static void change_communication(struct change *out, const struct model *model, const struct timeline *tl,
-				 struct arena *arena)
+                                 struct arena *arena)
 {
 	uint8_t *nodes = arena_array(arena, uint8_t, model->graph.n);
 
@@ -145,7 +146,8 @@ static void change_host(struct change *out, const struct model *model)
 	const struct task_graph *g = &model->graph;
 
 	for (uint32_t e = 0; e < g->edge_at[g->n]; e++)
-		out->n_tasks += (g->edge_kind[e] == EDGE_PROGRAM || g->edge_kind[e] == EDGE_WAKE) && g->edge_delay_ns[e] > 0;
+		out->n_tasks +=
+			(g->edge_kind[e] == EDGE_PROGRAM || g->edge_kind[e] == EDGE_WAKE) && g->edge_delay_ns[e] > 0;
 	out->set.scaled_kinds = 1u << EDGE_PROGRAM | 1u << EDGE_WAKE;
 }
 
@@ -155,7 +157,8 @@ static void change_host(struct change *out, const struct model *model)
  */
 static void change_waits(struct change *out, const struct model *model, const struct timeline *tl, struct arena *arena)
 {
-	uint8_t *nodes = arena_array(arena, uint8_t, model->graph.n), *kept = arena_array(arena, uint8_t, model->graph.n);
+	uint8_t *nodes = arena_array(arena, uint8_t, model->graph.n),
+		*kept = arena_array(arena, uint8_t, model->graph.n);
 
 	for (uint32_t v = 0; v < model->graph.n; v++) {
 		const struct task *task = &model->tasks[v];
@@ -172,7 +175,7 @@ static void change_waits(struct change *out, const struct model *model, const st
 }
 
 bool change_of(struct change *out, const struct model *model, const struct timeline *tl, const struct question *q,
-	       struct arena *arena, struct err *err)
+               struct arena *arena, struct err *err)
 {
 	*out = (struct change){ .graph = model->graph, .is_linear = true };
 	switch (q->subject) {

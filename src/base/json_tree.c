@@ -229,8 +229,8 @@ static bool read_children(struct reader *r, struct json_tree *out, const char *c
 		if (take(r, close))
 			return true;
 		if (!take(r, ","))
-			return refuse(r, out->type == TREE_OBJECT ? "a comma or } was expected" :
-								    "a comma or ] was expected");
+			return refuse(r, out->type == TREE_OBJECT ? "a comma or } was expected"
+			                                          : "a comma or ] was expected");
 	}
 }
 

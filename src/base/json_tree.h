@@ -14,11 +14,11 @@ enum json_tree_type { TREE_NULL, TREE_BOOLEAN, TREE_NUMBER, TREE_NOT_FINITE, TRE
 
 struct json_tree {
 	enum json_tree_type type;
-	struct span key;           /* in an object; closed by a NUL */
-	struct span text;          /* of a string without its escapes, closed by a NUL; of others as written */
-	struct json_tree *child;   /* first of an array or object */
-	struct json_tree *next;    /* in the same array or object */
-	size_t n;                  /* children */
+	struct span key;         /* in an object; closed by a NUL */
+	struct span text;        /* of a string without its escapes, closed by a NUL; of others as written */
+	struct json_tree *child; /* first of an array or object */
+	struct json_tree *next;  /* in the same array or object */
+	size_t n;                /* children */
 };
 
 /* Read all of the text. Owned by the arena; borrows nothing of the text. NULL when it is no JSON or nests too deep. */

@@ -7,7 +7,7 @@ enum { MOST = 16 };
 
 /* A graph of few nodes; its edges come in any order. */
 static struct task_graph graph_of(size_t n, const int64_t *durations, const struct graph_edge *edges, size_t n_edges,
-				  struct arena *arena)
+                                  struct arena *arena)
 {
 	struct task_graph g = { .n = n };
 	struct graph_order order;
@@ -126,8 +126,13 @@ TEST(graph, lets_edges_leave_the_start)
 	int64_t durations[] = { 5, 20, 1 }, delays[] = { 3, 0, 2 }, total[3], unused[3];
 	uint8_t kinds[] = { 1, 0, 0 };
 	const uint8_t call[] = { 1, 0, 0 };
-	const struct task_graph g = { .n = 3, .duration_ns = durations, .edge_at = edge_at, .edge_from = edge_from,
-				      .edge_delay_ns = delays, .edge_kind = kinds, .from_start = 2 };
+	const struct task_graph g = { .n = 3,
+		                      .duration_ns = durations,
+		                      .edge_at = edge_at,
+		                      .edge_from = edge_from,
+		                      .edge_delay_ns = delays,
+		                      .edge_kind = kinds,
+		                      .from_start = 2 };
 	struct arena arena = { 0 };
 	struct task_times times;
 	struct what_if_curve curve;
@@ -156,8 +161,12 @@ TEST(graph, changes_edges_by_kind)
 	uint8_t kinds[] = { 1, 1, 2, 0 };
 	const int64_t extra[] = { 0, 3, 0, 0 };
 	const uint8_t kept[] = { 0, 0, 0, 1 };
-	const struct task_graph g = { .n = 4, .duration_ns = durations, .edge_at = edge_at, .edge_from = edge_from,
-				      .edge_delay_ns = delays, .edge_kind = kinds };
+	const struct task_graph g = { .n = 4,
+		                      .duration_ns = durations,
+		                      .edge_at = edge_at,
+		                      .edge_from = edge_from,
+		                      .edge_delay_ns = delays,
+		                      .edge_kind = kinds };
 	struct graph_set set = { .scaled_kinds = 2 };
 	struct arena arena = { 0 };
 	struct graph_chain chain;
@@ -350,10 +359,14 @@ TEST(graph, agrees_with_all_chains_of_random_graphs)
 			struct graph_chain chain;
 
 			/* In one pass of values, and with a factor that is too fine for it. */
-			EXPECT_DONE(graph_chain_at(&g, &scaled, (struct graph_factor){ i, 8 }, true, &chain, &arena, &err), err);
+			EXPECT_DONE(
+				graph_chain_at(&g, &scaled, (struct graph_factor){ i, 8 }, true, &chain, &arena, &err),
+				err);
 			EXPECT_EQ_INT(chain.finish_ns, floor(longest(&r, i / 8.0, UINT32_MAX) + 0.5));
-			EXPECT_DONE(graph_chain_at(&g, &scaled, (struct graph_factor){ i * ((int64_t)1 << 36), (int64_t)8 << 36 },
-						   false, &chain, &arena, &err), err);
+			EXPECT_DONE(graph_chain_at(&g, &scaled,
+			                           (struct graph_factor){ i * ((int64_t)1 << 36), (int64_t)8 << 36 },
+			                           false, &chain, &arena, &err),
+			            err);
 			EXPECT_EQ_INT(chain.finish_ns, floor(longest(&r, i / 8.0, UINT32_MAX) + 0.5));
 		}
 		EXPECT(!curve.is_partial);
@@ -362,7 +375,7 @@ TEST(graph, agrees_with_all_chains_of_random_graphs)
 			EXPECT(longest(&r, curve.knee_above * 1.01 + 0.01, UINT32_MAX) >
 			       (double)curve.at_1_ns + curve.slope_at_1_ns * (curve.knee_above * 1.01 - 0.99) + 1e-9);
 			EXPECT_NEAR(longest(&r, curve.knee_above, UINT32_MAX),
-				    (double)curve.at_1_ns + curve.slope_at_1_ns * (curve.knee_above - 1), 1e-12);
+			            (double)curve.at_1_ns + curve.slope_at_1_ns * (curve.knee_above - 1), 1e-12);
 		}
 		arena_end(&arena);
 	}

@@ -19,7 +19,8 @@ static struct bench *bench_of(const char *text, int64_t from_ns, int64_t to_ns)
 
 	b = (struct bench){ .limits = thresholds_default() };
 	EXPECT_DONE(timeline_build(&b.tl, trace_of(text), &b.arena, &err), err);
-	EXPECT_DONE(model_build(&b.model, &b.tl, (struct interval){ from_ns, to_ns }, NULL, &b.limits, &b.arena, &err), err);
+	EXPECT_DONE(model_build(&b.model, &b.tl, (struct interval){ from_ns, to_ns }, NULL, &b.limits, &b.arena, &err),
+	            err);
 	return &b;
 }
 
@@ -162,8 +163,9 @@ TEST(what_if, takes_out_the_part_of_host_time_in_a_range)
 TEST(what_if, does_not_propose_to_leave_out_the_step)
 {
 	struct bench *b = bench_of("nvtx step kind=push 0..220\n"
-				   "kernel a launch=10..20 30..100\n"
-				   "kernel b launch=150..158 180..220\n", 0, 220);
+	                           "kernel a launch=10..20 30..100\n"
+	                           "kernel b launch=150..158 180..220\n",
+	                           0, 220);
 	size_t n = 20;
 	struct what_if *best = what_if_best(&b->model, &b->tl, &b->limits, &n, &b->arena);
 
@@ -177,8 +179,9 @@ TEST(what_if, does_not_propose_to_leave_out_the_step)
 TEST(what_if, takes_out_what_a_range_launched)
 {
 	struct bench *b = bench_of("kernel a launch=0..5      10..50\n"
-				   "nvtx part kind=push       6..20\n"
-				   "kernel b launch=8..12     52..80\n", 0, 80);
+	                           "nvtx part kind=push       6..20\n"
+	                           "kernel b launch=8..12     52..80\n",
+	                           0, 80);
 
 	/* b takes nothing, and begins when a has ended. */
 	EXPECT_EQ_INT(then(b, "range:part=0"), 52);
@@ -193,10 +196,11 @@ TEST(what_if, takes_out_what_a_range_launched)
 TEST(model, lets_a_full_queue_wait_for_room)
 {
 	struct bench *b = bench_of("kernel a launch=0..5              10..100\n"
-				   "kernel b launch=6..11             102..200\n"
-				   "kernel c launch=12..110           202..300\n"
-				   "overhead \"Command Buffer Full\"  13..109\n"
-				   "kernel d launch=112..115          302..320\n", 0, 320);
+	                           "kernel b launch=6..11             102..200\n"
+	                           "kernel c launch=12..110           202..300\n"
+	                           "overhead \"Command Buffer Full\"  13..109\n"
+	                           "kernel d launch=112..115          302..320\n",
+	                           0, 320);
 
 	EXPECT_EQ_INT(b->model.n_edges[EDGE_QUEUE], 1);
 	EXPECT_EQ_INT(b->model.lambda_ns[EDGE_QUEUE], 8);
@@ -209,7 +213,8 @@ TEST(model, lets_a_full_queue_wait_for_room)
 TEST(model, keeps_an_overlap_of_neighbours)
 {
 	struct bench *b = bench_of("kernel a launch=0..5              10..60\n"
-				   "kernel b launch=6..11             50..80\n", 0, 80);
+	                           "kernel b launch=6..11             50..80\n",
+	                           0, 80);
 
 	EXPECT_EQ_INT(b->model.n_edges[EDGE_PDL], 1);
 	EXPECT_EQ_INT(b->model.replay_ns, 80);
@@ -221,12 +226,13 @@ TEST(model, keeps_an_overlap_of_neighbours)
 TEST(model, follows_an_event_to_another_stream)
 {
 	struct bench *b = bench_of("kernel before stream=7 launch=0..2                          5..10\n"
-				   "memcpy kind=HtoD stream=9 launch=3..5                       6..90\n"
-				   "api cudaEventRecord correlation=50                          6..7\n"
-				   "cuda_event stream=9 event=4 event_sync=2 correlation=50\n"
-				   "api cudaStreamWaitEvent correlation=51                      10..11\n"
-				   "sync kind=wait stream=7 event=4 event_sync=2 correlation=51 10..11\n"
-				   "kernel waiter stream=7 launch=12..14                        95..99\n", 0, 99);
+	                           "memcpy kind=HtoD stream=9 launch=3..5                       6..90\n"
+	                           "api cudaEventRecord correlation=50                          6..7\n"
+	                           "cuda_event stream=9 event=4 event_sync=2 correlation=50\n"
+	                           "api cudaStreamWaitEvent correlation=51                      10..11\n"
+	                           "sync kind=wait stream=7 event=4 event_sync=2 correlation=51 10..11\n"
+	                           "kernel waiter stream=7 launch=12..14                        95..99\n",
+	                           0, 99);
 	struct what_if q = ask(b, "copy=0");
 
 	EXPECT_EQ_INT(b->model.n_edges[EDGE_EVENT], 1);
@@ -244,8 +250,9 @@ TEST(model, follows_an_event_to_another_stream)
 TEST(model, leaves_out_what_comes_next)
 {
 	struct bench *b = bench_of("kernel a stream=7 launch=0..10    20..100\n"
-				   "kernel next stream=8 launch=11..13 50..300\n"
-				   "api cudaEventRecord               90..95\n", 0, 100);
+	                           "kernel next stream=8 launch=11..13 50..300\n"
+	                           "api cudaEventRecord               90..95\n",
+	                           0, 100);
 
 	EXPECT_EQ_INT(b->model.graph.n, 3);
 	EXPECT_EQ_INT(b->model.replay_ns, 100);
@@ -256,13 +263,15 @@ TEST(model, leaves_out_what_comes_next)
 TEST(model, counts_edges_that_contradict_time)
 {
 	struct bench *b = bench_of("memcpy kind=HtoD src_kind=pageable correlation=50  15..30\n"
-				   "api cudaMemcpyAsync correlation=50                 10..20\n"
-				   "kernel a launch=22..24                             40..50\n", 0, 50);
+	                           "api cudaMemcpyAsync correlation=50                 10..20\n"
+	                           "kernel a launch=22..24                             40..50\n",
+	                           0, 50);
 
 	EXPECT_EQ_INT(b->model.n_violations, 1);
 	EXPECT_EQ_INT(b->model.largest_violation_ns, 10);
 	EXPECT_EQ_INT(b->model.replay_ns, 50);
-	EXPECT_EQ_INT(b->model.slack_ns[find_task(b, TASK_CALL, 1)], 13); /* it ends at 22 + 2; the kernel begins at 40, 5 after */
+	EXPECT_EQ_INT(b->model.slack_ns[find_task(b, TASK_CALL, 1)],
+	              13); /* it ends at 22 + 2; the kernel begins at 40, 5 after */
 }
 
 /* Turns of threads are chained: the second thread's calls follow the first one's. */
@@ -273,8 +282,9 @@ TEST(model, chains_threads_that_take_turns)
 
 	for (int turn = 0; turn < 3; turn++)
 		for (int i = 0; i < 10; i++)
-			text_print(&trace, "kernel k thread=%d launch=%d..%d %d..%d\n", 1 + turn % 2, 200 * turn + 10 * i,
-				   200 * turn + 10 * i + 5, 200 * turn + 10 * i + 6, 200 * turn + 10 * i + 8);
+			text_print(&trace, "kernel k thread=%d launch=%d..%d %d..%d\n", 1 + turn % 2,
+			           200 * turn + 10 * i, 200 * turn + 10 * i + 5, 200 * turn + 10 * i + 6,
+			           200 * turn + 10 * i + 8);
 	b = bench_of(trace.p, 0, 498);
 	EXPECT_EQ_INT(b->model.n_edges[EDGE_WAKE], 2);
 	EXPECT_EQ_INT(b->model.replay_ns, 498);
@@ -304,8 +314,9 @@ TEST(what_if, is_refused_where_the_replay_fails)
 TEST(what_if, gives_a_band)
 {
 	struct bench *b = bench_of("kernel a launch=0..1      10..500\n"
-				   "kernel b launch=2..3      501..701\n"
-				   "kernel c launch=4..5      762..1000\n", 0, 1000);
+	                           "kernel b launch=2..3      501..701\n"
+	                           "kernel c launch=4..5      762..1000\n",
+	                           0, 1000);
 	struct what_if q = ask(b, "kernel:b=2x");
 
 	EXPECT_EQ_INT(b->model.replay_ns, 940);
@@ -319,8 +330,9 @@ TEST(what_if, gives_a_band)
 TEST(what_if, refuses_what_is_no_question)
 {
 	static const char *const wrong[] = {
-		"", "kernel", "kernel=2x", "kernel:=2x", "kernel:a", "copy", "copy:a=0", "gpu=0", "host=fast", "host=-1", "=0",
-		"rank:1=2x", "rank=peers", "sync=0.5", "sync=2x", "launch=", "range:=0", "kernel:[=2x", "kernel:a=0x", "Host=0",
+		"",        "kernel",    "kernel=2x", "kernel:=2x",  "kernel:a",    "copy",       "copy:a=0",
+		"gpu=0",   "host=fast", "host=-1",   "=0",          "rank:1=2x",   "rank=peers", "sync=0.5",
+		"sync=2x", "launch=",   "range:=0",  "kernel:[=2x", "kernel:a=0x", "Host=0",
 	};
 	struct bench *b = bench_of(one_kernel, 0, 105);
 	struct what_if out;
@@ -332,8 +344,9 @@ TEST(what_if, refuses_what_is_no_question)
 	EXPECT(!what_if_answer(&out, &b->model, &b->tl, "kernel:[=2x", &b->limits, &b->arena, &err));
 	EXPECT_EQ_TEXT(err.text, "what-if kernel:[: character 1: missing terminating ] for character class");
 	EXPECT(!what_if_answer(&out, &b->model, &b->tl, "gpu=0", &b->limits, &b->arena, &err));
-	EXPECT_EQ_TEXT(err.text, "what-if gpu=0: not understood (kernel:REGEX=2x, range:NAME=0, rank:N=peers, or one of copy, "
-				 "launch, sync, comm, host and =0)");
+	EXPECT_EQ_TEXT(err.text,
+	               "what-if gpu=0: not understood (kernel:REGEX=2x, range:NAME=0, rank:N=peers, or one of copy, "
+	               "launch, sync, comm, host and =0)");
 }
 
 /* Behind all work there is host time alone; without a thread there is nothing. */

@@ -30,8 +30,9 @@ static const char *walk_on(const char *text, int64_t from_ns, int64_t to_ns, uin
 	EXPECT_DONE(timeline_build(&tl, trace, &arena, &err), err);
 	path = path_walk(&tl, (struct interval){ from_ns, to_ns }, thread, NULL, &arena);
 	for (size_t i = 0; i < path.n; i++)
-		text_print(&out, "%lld..%lld %s %s\n", (long long)path.pieces[i].start_ns, (long long)path.pieces[i].end_ns,
-			   path_kind_name(path.pieces[i].kind), name_of_piece(&tl, &path.pieces[i]));
+		text_print(&out, "%lld..%lld %s %s\n", (long long)path.pieces[i].start_ns,
+		           (long long)path.pieces[i].end_ns, path_kind_name(path.pieces[i].kind),
+		           name_of_piece(&tl, &path.pieces[i]));
 	if (path.is_stuck)
 		text_adds(&out, "stuck\n");
 	arena_end(&arena);
@@ -47,125 +48,134 @@ static const char *walk(const char *text, int64_t from_ns, int64_t to_ns)
 TEST(path, goes_from_a_wait_to_the_kernel_to_its_launch)
 {
 	EXPECT_EQ_TEXT(walk("kernel a launch=0..10             30..100\n"
-			    "api cudaDeviceSynchronize         20..105\n", 0, 105),
-		       "0..30 launch latency a\n"
-		       "30..100 compute a\n"
-		       "100..105 sync return cudaDeviceSynchronize\n");
+	                    "api cudaDeviceSynchronize         20..105\n",
+	                    0, 105),
+	               "0..30 launch latency a\n"
+	               "30..100 compute a\n"
+	               "100..105 sync return cudaDeviceSynchronize\n");
 }
 
 TEST(path, charges_a_gap_between_queued_kernels_to_dispatch)
 {
 	EXPECT_EQ_TEXT(walk("kernel a launch=0..5   10..50\n"
-			    "kernel b launch=6..11  52..80\n", 0, 80),
-		       "0..10 launch latency a\n"
-		       "10..50 compute a\n"
-		       "50..52 dispatch gap b\n"
-		       "52..80 compute b\n");
+	                    "kernel b launch=6..11  52..80\n",
+	                    0, 80),
+	               "0..10 launch latency a\n"
+	               "10..50 compute a\n"
+	               "50..52 dispatch gap b\n"
+	               "52..80 compute b\n");
 }
 
 /* The second kernel is launched only after a wait, and host time that nothing names. */
 TEST(path, goes_through_the_host_when_the_queue_ran_dry)
 {
 	EXPECT_EQ_TEXT(walk("kernel k1 launch=-20..-10         0..100\n"
-			    "api cudaStreamSynchronize         40..112\n"
-			    "kernel k2 launch=150..158         180..220\n", 0, 220),
-		       "0..100 compute k1\n"
-		       "100..112 sync return cudaStreamSynchronize\n"
-		       "112..150 host cudaLaunchKernel\n"
-		       "150..180 launch latency k2\n"
-		       "180..220 compute k2\n");
+	                    "api cudaStreamSynchronize         40..112\n"
+	                    "kernel k2 launch=150..158         180..220\n",
+	                    0, 220),
+	               "0..100 compute k1\n"
+	               "100..112 sync return cudaStreamSynchronize\n"
+	               "112..150 host cudaLaunchKernel\n"
+	               "150..180 launch latency k2\n"
+	               "180..220 compute k2\n");
 }
 
 TEST(path, charges_a_late_wait_to_the_call)
 {
 	EXPECT_EQ_TEXT(walk("kernel a launch=0..5              6..20\n"
-			    "api cudaDeviceSynchronize         40..47\n"
-			    "kernel b launch=50..55            60..70\n", 0, 70),
-		       "0..5 launch calls cudaLaunchKernel\n"
-		       "5..40 host cudaDeviceSynchronize\n"
-		       "40..47 late sync cudaDeviceSynchronize\n"
-		       "47..50 host cudaLaunchKernel\n"
-		       "50..60 launch latency b\n"
-		       "60..70 compute b\n");
+	                    "api cudaDeviceSynchronize         40..47\n"
+	                    "kernel b launch=50..55            60..70\n",
+	                    0, 70),
+	               "0..5 launch calls cudaLaunchKernel\n"
+	               "5..40 host cudaDeviceSynchronize\n"
+	               "40..47 late sync cudaDeviceSynchronize\n"
+	               "47..50 host cudaLaunchKernel\n"
+	               "50..60 launch latency b\n"
+	               "60..70 compute b\n");
 }
 
 /* The waiter waits for the copy that its stream was told to wait for, not for its own forerunner. */
 TEST(path, follows_an_event_to_another_stream)
 {
 	EXPECT_EQ_TEXT(walk("kernel before stream=7 launch=0..2                          5..10\n"
-			    "memcpy kind=HtoD stream=9 launch=3..5                       6..90\n"
-			    "api cudaEventRecord correlation=50                          6..7\n"
-			    "cuda_event stream=9 event=4 event_sync=2 correlation=50\n"
-			    "api cudaStreamWaitEvent correlation=51                      10..11\n"
-			    "sync kind=wait stream=7 event=4 event_sync=2 correlation=51 10..11\n"
-			    "kernel waiter stream=7 launch=12..14                        95..99\n", 0, 99),
-		       "0..2 launch calls cudaLaunchKernel\n"
-		       "2..3 host cudaMemcpyAsync\n"
-		       "3..6 launch latency [CUDA memcpy HtoD]\n"
-		       "6..90 copy [CUDA memcpy HtoD]\n"
-		       "90..95 dispatch gap waiter\n"
-		       "95..99 compute waiter\n");
+	                    "memcpy kind=HtoD stream=9 launch=3..5                       6..90\n"
+	                    "api cudaEventRecord correlation=50                          6..7\n"
+	                    "cuda_event stream=9 event=4 event_sync=2 correlation=50\n"
+	                    "api cudaStreamWaitEvent correlation=51                      10..11\n"
+	                    "sync kind=wait stream=7 event=4 event_sync=2 correlation=51 10..11\n"
+	                    "kernel waiter stream=7 launch=12..14                        95..99\n",
+	                    0, 99),
+	               "0..2 launch calls cudaLaunchKernel\n"
+	               "2..3 host cudaMemcpyAsync\n"
+	               "3..6 launch latency [CUDA memcpy HtoD]\n"
+	               "6..90 copy [CUDA memcpy HtoD]\n"
+	               "90..95 dispatch gap waiter\n"
+	               "95..99 compute waiter\n");
 }
 
 TEST(path, names_calls_by_what_they_do)
 {
 	EXPECT_EQ_TEXT(walk("api cudaMalloc                     0..10\n"
-			    "api cuModuleLoadData              12..20\n"
-			    "api cudaMemcpyAsync               20..21\n"
-			    "api cudaEventRecord               22..24\n"
-			    "kernel a launch=25..26            30..40\n", 0, 40),
-		       "0..10 allocation cudaMalloc\n"
-		       "10..12 host cuModuleLoadData\n"
-		       "12..20 module load cuModuleLoadData\n"
-		       "20..21 launch calls cudaMemcpyAsync\n"
-		       "21..22 host cudaEventRecord\n"
-		       "22..24 other API calls cudaEventRecord\n"
-		       "24..25 host cudaLaunchKernel\n"
-		       "25..30 launch latency a\n"
-		       "30..40 compute a\n");
+	                    "api cuModuleLoadData              12..20\n"
+	                    "api cudaMemcpyAsync               20..21\n"
+	                    "api cudaEventRecord               22..24\n"
+	                    "kernel a launch=25..26            30..40\n",
+	                    0, 40),
+	               "0..10 allocation cudaMalloc\n"
+	               "10..12 host cuModuleLoadData\n"
+	               "12..20 module load cuModuleLoadData\n"
+	               "20..21 launch calls cudaMemcpyAsync\n"
+	               "21..22 host cudaEventRecord\n"
+	               "22..24 other API calls cudaEventRecord\n"
+	               "24..25 host cudaLaunchKernel\n"
+	               "25..30 launch latency a\n"
+	               "30..40 compute a\n");
 }
 
 /* Between two calls: a wait of the system, inside of it the profiler, and a call that waits for nothing. */
 TEST(path, tells_waits_and_the_profiler_from_other_host_time)
 {
 	EXPECT_EQ_TEXT(walk("kernel a launch=0..5              6..20\n"
-			    "osrt sem_wait                     30..60\n"
-			    "overhead flush                    40..45\n"
-			    "osrt fopen                        70..75\n"
-			    "kernel b launch=100..105          110..120\n", 0, 120),
-		       "0..5 launch calls cudaLaunchKernel\n"
-		       "5..30 host cudaLaunchKernel\n"
-		       "30..40 OS wait cudaLaunchKernel\n"
-		       "40..45 profiler cudaLaunchKernel\n"
-		       "45..60 OS wait cudaLaunchKernel\n"
-		       "60..100 host cudaLaunchKernel\n"
-		       "100..110 launch latency b\n"
-		       "110..120 compute b\n");
+	                    "osrt sem_wait                     30..60\n"
+	                    "overhead flush                    40..45\n"
+	                    "osrt fopen                        70..75\n"
+	                    "kernel b launch=100..105          110..120\n",
+	                    0, 120),
+	               "0..5 launch calls cudaLaunchKernel\n"
+	               "5..30 host cudaLaunchKernel\n"
+	               "30..40 OS wait cudaLaunchKernel\n"
+	               "40..45 profiler cudaLaunchKernel\n"
+	               "45..60 OS wait cudaLaunchKernel\n"
+	               "60..100 host cudaLaunchKernel\n"
+	               "100..110 launch latency b\n"
+	               "110..120 compute b\n");
 }
 
 /* Its call is not there: what came before its first operation is not known. */
 TEST(path, ends_at_an_operation_that_nobody_launched)
 {
 	EXPECT_EQ_TEXT(walk("kernel a                          10..50\n"
-			    "kernel b                          52..80\n", 0, 80),
-		       "0..10 unknown -\n"
-		       "10..50 compute a\n"
-		       "50..52 dispatch gap b\n"
-		       "52..80 compute b\n");
+	                    "kernel b                          52..80\n",
+	                    0, 80),
+	               "0..10 unknown -\n"
+	               "10..50 compute a\n"
+	               "50..52 dispatch gap b\n"
+	               "52..80 compute b\n");
 }
 
 /* A second thread's first call: when it began to run is not known; the first thread was there from the start. */
 TEST(path, does_not_know_since_when_a_later_thread_runs)
 {
 	EXPECT_EQ_TEXT(walk("api cudaFree thread=1                     5..6\n"
-			    "kernel a thread=2 launch=60..62           65..80\n", 0, 80),
-		       "0..60 unknown -\n"
-		       "60..65 launch latency a\n"
-		       "65..80 compute a\n");
+	                    "kernel a thread=2 launch=60..62           65..80\n",
+	                    0, 80),
+	               "0..60 unknown -\n"
+	               "60..65 launch latency a\n"
+	               "65..80 compute a\n");
 	EXPECT_EQ_TEXT(walk("kernel a thread=1 launch=60..62           65..80\n", 0, 80),
-		       "0..60 host cudaLaunchKernel\n"
-		       "60..65 launch latency a\n"
-		       "65..80 compute a\n");
+	               "0..60 host cudaLaunchKernel\n"
+	               "60..65 launch latency a\n"
+	               "65..80 compute a\n");
 }
 
 TEST(path, is_cut_at_both_ends_of_the_window)
@@ -174,11 +184,10 @@ TEST(path, is_cut_at_both_ends_of_the_window)
 				    "api cudaStreamSynchronize         40..112\n"
 				    "kernel k2 launch=150..158         180..220\n";
 
-	EXPECT_EQ_TEXT(walk(trace, 105, 200),
-		       "105..112 sync return cudaStreamSynchronize\n"
-		       "112..150 host cudaLaunchKernel\n"
-		       "150..180 launch latency k2\n"
-		       "180..200 compute k2\n");
+	EXPECT_EQ_TEXT(walk(trace, 105, 200), "105..112 sync return cudaStreamSynchronize\n"
+	                                      "112..150 host cudaLaunchKernel\n"
+	                                      "150..180 launch latency k2\n"
+	                                      "180..200 compute k2\n");
 	/* In the middle of a wait: on the kernel that it waits for. */
 	EXPECT_EQ_TEXT(walk_on(trace, 10, 60, 0), "10..60 compute k1\n");
 	/* Behind all: the thread's own time, and with no thread nobody's. */
@@ -192,64 +201,69 @@ TEST(path, is_cut_at_both_ends_of_the_window)
 TEST(path, takes_what_runs_when_the_awaited_has_not_begun)
 {
 	EXPECT_EQ_TEXT(walk_on("kernel a launch=0..5              10..50\n"
-			       "kernel b launch=6..11             52..80\n"
-			       "api cudaDeviceSynchronize         12..85\n", 0, 40, 0),
-		       "0..10 launch latency a\n"
-		       "10..40 compute a\n");
+	                       "kernel b launch=6..11             52..80\n"
+	                       "api cudaDeviceSynchronize         12..85\n",
+	                       0, 40, 0),
+	               "0..10 launch latency a\n"
+	               "10..40 compute a\n");
 }
 
 /* A copy that blocks holds its own launch; the call goes on a little after the copy. */
 TEST(path, goes_through_a_copy_that_blocks)
 {
 	EXPECT_EQ_TEXT(walk("memcpy kind=DtoH correlation=5     20..90\n"
-			    "api cudaMemcpy correlation=5       10..95\n"
-			    "kernel a launch=100..101           105..110\n", 0, 110),
-		       "0..10 host cudaMemcpy\n"
-		       "10..20 launch latency [CUDA memcpy DtoH]\n"
-		       "20..90 copy [CUDA memcpy DtoH]\n"
-		       "90..95 sync return cudaMemcpy\n"
-		       "95..100 host cudaLaunchKernel\n"
-		       "100..105 launch latency a\n"
-		       "105..110 compute a\n");
+	                    "api cudaMemcpy correlation=5       10..95\n"
+	                    "kernel a launch=100..101           105..110\n",
+	                    0, 110),
+	               "0..10 host cudaMemcpy\n"
+	               "10..20 launch latency [CUDA memcpy DtoH]\n"
+	               "20..90 copy [CUDA memcpy DtoH]\n"
+	               "90..95 sync return cudaMemcpy\n"
+	               "95..100 host cudaLaunchKernel\n"
+	               "100..105 launch latency a\n"
+	               "105..110 compute a\n");
 }
 
 /* Queries that fail and then succeed are one wait. */
 TEST(path, takes_a_row_of_queries_as_one_wait)
 {
 	EXPECT_EQ_TEXT(walk("kernel a launch=0..5              10..50\n"
-			    "api cudaStreamQuery result=600    20..22\n"
-			    "api cudaStreamQuery result=600    30..32\n"
-			    "api cudaStreamQuery result=0      52..54\n"
-			    "kernel b launch=60..61            65..70\n", 0, 70),
-		       "0..10 launch latency a\n"
-		       "10..50 compute a\n"
-		       "50..54 sync return cudaStreamQuery\n"
-		       "54..60 host cudaLaunchKernel\n"
-		       "60..65 launch latency b\n"
-		       "65..70 compute b\n");
+	                    "api cudaStreamQuery result=600    20..22\n"
+	                    "api cudaStreamQuery result=600    30..32\n"
+	                    "api cudaStreamQuery result=0      52..54\n"
+	                    "kernel b launch=60..61            65..70\n",
+	                    0, 70),
+	               "0..10 launch latency a\n"
+	               "10..50 compute a\n"
+	               "50..54 sync return cudaStreamQuery\n"
+	               "54..60 host cudaLaunchKernel\n"
+	               "60..65 launch latency b\n"
+	               "65..70 compute b\n");
 }
 
 /* The launch of c met a full buffer; it came back when b had begun. */
 TEST(path, goes_from_a_full_queue_to_what_made_room)
 {
 	EXPECT_EQ_TEXT(walk_on("kernel a launch=0..5              10..100\n"
-			       "kernel b launch=6..11             102..200\n"
-			       "kernel c launch=12..110           202..300\n"
-			       "overhead \"Command Buffer Full\"  13..109\n", 0, 110, 0),
-		       "0..10 launch latency a\n"
-		       "10..100 compute a\n"
-		       "100..102 dispatch gap b\n"
-		       "102..110 launch calls cudaLaunchKernel\n");
+	                       "kernel b launch=6..11             102..200\n"
+	                       "kernel c launch=12..110           202..300\n"
+	                       "overhead \"Command Buffer Full\"  13..109\n",
+	                       0, 110, 0),
+	               "0..10 launch latency a\n"
+	               "10..100 compute a\n"
+	               "100..102 dispatch gap b\n"
+	               "102..110 launch calls cudaLaunchKernel\n");
 }
 
 /* b began while a was still running: only what is before its begin is charged to a. */
 TEST(path, cuts_a_forerunner_that_is_overlapped)
 {
 	EXPECT_EQ_TEXT(walk("kernel a launch=0..5              10..60\n"
-			    "kernel b launch=6..11             50..80\n", 0, 80),
-		       "0..10 launch latency a\n"
-		       "10..50 compute a\n"
-		       "50..80 compute b\n");
+	                    "kernel b launch=6..11             50..80\n",
+	                    0, 80),
+	               "0..10 launch latency a\n"
+	               "10..50 compute a\n"
+	               "50..80 compute b\n");
 }
 
 /* ---- threads that take turns ---- */
@@ -259,7 +273,7 @@ static void add_turn(struct text *out, int thread, int64_t from_ns)
 {
 	for (int i = 0; i < 10; i++)
 		text_print(out, "api cudaEventRecord thread=%d %lld..%lld\n", thread, (long long)(from_ns + 10 * i),
-			   (long long)(from_ns + 10 * i + 5));
+		           (long long)(from_ns + 10 * i + 5));
 }
 
 /* Thread 1 works, then thread 2, then thread 1 again; the window ends on it. */
@@ -294,7 +308,8 @@ TEST(path, stays_on_a_thread_whose_neighbour_works_beside_it)
 	text_end(&trace);
 }
 
-/* A pause that is too long, a turn that is too short, another process: no relay. Short calls inside do not end a turn. */
+/* A pause that is too long, a turn that is too short, another process: no relay. Short calls inside do not end a turn.
+ */
 TEST(path, takes_no_chance_for_a_turn)
 {
 	static const struct {
@@ -308,13 +323,14 @@ TEST(path, takes_no_chance_for_a_turn)
 		struct arena arena = { 0 };
 		struct timeline tl;
 		struct err err;
-		const int64_t second_ns = 95 + 100, third_ns = second_ns + 10 * cases[i].n_calls - 5 + cases[i].pause_ns;
+		const int64_t second_ns = 95 + 100,
+			      third_ns = second_ns + 10 * cases[i].n_calls - 5 + cases[i].pause_ns;
 
 		add_turn(&trace, 1, 0);
 		text_print(&trace, "api cudaHostAlloc thread=3 33..34\n");
 		for (int k = 0; k < cases[i].n_calls; k++)
 			text_print(&trace, "api cudaEventRecord process=%d thread=2 %lld..%lld\n", cases[i].process,
-				   (long long)(second_ns + 10 * k), (long long)(second_ns + 10 * k + 5));
+			           (long long)(second_ns + 10 * k), (long long)(second_ns + 10 * k + 5));
 		add_turn(&trace, 1, third_ns);
 		EXPECT_DONE(timeline_build(&tl, trace_of(trace.p), &arena, &err), err);
 		EXPECT_EQ_INT(relays_of(&tl, &arena).n, cases[i].n_relays);
@@ -331,10 +347,9 @@ TEST(path, passes_what_has_no_length)
 	for (int i = 0; i < 500; i++)
 		text_adds(&trace, "memset launch=2..3 20..20\n");
 	text_adds(&trace, "kernel last launch=4..5 22..30\n");
-	EXPECT_EQ_TEXT(walk(trace.p, 0, 30),
-		       "0..10 launch latency first\n"
-		       "10..20 compute first\n"
-		       "20..22 dispatch gap last\n"
-		       "22..30 compute last\n");
+	EXPECT_EQ_TEXT(walk(trace.p, 0, 30), "0..10 launch latency first\n"
+	                                     "10..20 compute first\n"
+	                                     "20..22 dispatch gap last\n"
+	                                     "22..30 compute last\n");
 	text_end(&trace);
 }

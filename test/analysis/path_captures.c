@@ -49,7 +49,8 @@ static int64_t replay_exactly(const struct model *model, struct arena *arena)
 	struct graph_chain chain;
 	struct err err;
 
-	EXPECT_DONE(graph_chain_at(&model->graph, &set, (struct graph_factor){ 1, 1 }, false, &chain, arena, &err), err);
+	EXPECT_DONE(graph_chain_at(&model->graph, &set, (struct graph_factor){ 1, 1 }, false, &chain, arena, &err),
+	            err);
 	return chain.finish_ns;
 }
 
@@ -74,14 +75,14 @@ TEST(path_captures, sum_to_the_window_and_replay_within_two_percent)
 {
 	static const char *const paths[] = {
 		"test/data/nsys/compute_bound.sqlite.gz", "test/data/nsys/cuda_graph.sqlite.gz",
-		"test/data/nsys/data_bound.sqlite.gz", "test/data/nsys/gpt_train.sqlite.gz",
-		"test/data/nsys/kernels.sqlite.gz", "test/data/nsys/launch_bound.sqlite.gz",
+		"test/data/nsys/data_bound.sqlite.gz",    "test/data/nsys/gpt_train.sqlite.gz",
+		"test/data/nsys/kernels.sqlite.gz",       "test/data/nsys/launch_bound.sqlite.gz",
 		"test/data/nsys/pageable_copy.sqlite.gz", "test/data/nsys/step.sqlite.gz",
-		"test/data/nsys/sync_bound.sqlite.gz", "test/data/torch/compute_bound.json.gz",
-		"test/data/torch/cuda_graph.json.gz", "test/data/torch/data_bound.json.gz",
-		"test/data/torch/gpt_train.json.gz", "test/data/torch/launch_bound.json.gz",
-		"test/data/torch/pageable_copy.json.gz", "test/data/torch/sync_bound.json.gz",
-		"test/data/ddp/nsys_balanced.sqlite.gz", "test/data/ddp/balanced.rank1.json.gz",
+		"test/data/nsys/sync_bound.sqlite.gz",    "test/data/torch/compute_bound.json.gz",
+		"test/data/torch/cuda_graph.json.gz",     "test/data/torch/data_bound.json.gz",
+		"test/data/torch/gpt_train.json.gz",      "test/data/torch/launch_bound.json.gz",
+		"test/data/torch/pageable_copy.json.gz",  "test/data/torch/sync_bound.json.gz",
+		"test/data/ddp/nsys_balanced.sqlite.gz",  "test/data/ddp/balanced.rank1.json.gz",
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(paths); i++) {
@@ -102,7 +103,7 @@ TEST(path_captures, say_what_is_known_of_the_patterns)
 {
 	static const char *const paths[] = {
 		"test/data/nsys/compute_bound.sqlite.gz", "test/data/torch/cuda_graph.json.gz",
-		"test/data/nsys/data_bound.sqlite.gz", "test/data/torch/pageable_copy.json.gz",
+		"test/data/nsys/data_bound.sqlite.gz",    "test/data/torch/pageable_copy.json.gz",
 		"test/data/torch/launch_bound.json.gz",
 	};
 	struct opened o;
@@ -186,7 +187,8 @@ TEST(path_captures, tell_what_halving_the_products_is_worth)
 /* Both ranks as one graph: nobody leaves a collective before the last has come. */
 TEST(path_captures, join_two_ranks_by_their_collectives)
 {
-	static const char *const paths[] = { "test/data/ddp/balanced.rank0.json.gz", "test/data/ddp/balanced.rank1.json.gz" };
+	static const char *const paths[] = { "test/data/ddp/balanced.rank0.json.gz",
+		                             "test/data/ddp/balanced.rank1.json.gz" };
 	struct opened o;
 	struct what_if late, early;
 
@@ -237,7 +239,7 @@ static const char *random_span(void)
 	case 2: snprintf(text, sizeof(text), "%d..%d", start, start); break;
 	case 3:
 		snprintf(text, sizeof(text), "%s..%s", below(2) ? "-9223372036854775807" : "-4611686018427387904",
-			 below(2) ? "9223372036854775807" : "5");
+		         below(2) ? "9223372036854775807" : "5");
 		break;
 	default: snprintf(text, sizeof(text), "%d..%d", start, start + below(100)); break;
 	}
@@ -247,37 +249,55 @@ static const char *random_span(void)
 static size_t add_row(char *out, size_t size)
 {
 	static const char *const functions[] = {
-		"cudaLaunchKernel", "cudaGraphLaunch", "cudaMemcpyAsync", "cudaMemcpy", "cudaStreamSynchronize",
-		"cudaDeviceSynchronize", "cudaEventSynchronize", "cudaEventQuery", "cudaEventRecord", "cudaStreamWaitEvent",
-		"cudaFree", "cuLibraryLoadData", "odd",
+		"cudaLaunchKernel",
+		"cudaGraphLaunch",
+		"cudaMemcpyAsync",
+		"cudaMemcpy",
+		"cudaStreamSynchronize",
+		"cudaDeviceSynchronize",
+		"cudaEventSynchronize",
+		"cudaEventQuery",
+		"cudaEventRecord",
+		"cudaStreamWaitEvent",
+		"cudaFree",
+		"cuLibraryLoadData",
+		"odd",
 	};
 	static const char *const rows[] = {
-		"kernel k graph_node=1", "kernel ncclDevKernel", "memcpy kind=HtoD src_kind=pageable", "memcpy kind=DtoH",
-		"memset", "graph_run graph=1", "kernel k", "kernel other",
+		"kernel k graph_node=1",
+		"kernel ncclDevKernel",
+		"memcpy kind=HtoD src_kind=pageable",
+		"memcpy kind=DtoH",
+		"memset",
+		"graph_run graph=1",
+		"kernel k",
+		"kernel other",
 	};
 	static const char *const host[] = { "osrt sem_wait", "overhead flush", "overhead \"Command Buffer Full\"",
-					    "nvtx range kind=push", "osrt read" };
+		                            "nvtx range kind=push", "osrt read" };
 	const int process = 1 + below(2), thread = 1 + below(3), correlation = below(40);
 
 	switch (below(4)) {
-	case 0: case 1:
+	case 0:
+	case 1:
 		return (size_t)snprintf(out, size, "api %s process=%d thread=%d correlation=%d result=%d %s\n",
-					functions[below(ARRAY_LEN(functions))], process, thread, correlation,
-					below(3) ? 0 : 600, random_span());
+		                        functions[below(ARRAY_LEN(functions))], process, thread, correlation,
+		                        below(3) ? 0 : 600, random_span());
 	case 2:
-		return (size_t)snprintf(out, size, "%s process=%d thread=%d %s\n", host[below(ARRAY_LEN(host))], process,
-					thread, random_span());
+		return (size_t)snprintf(out, size, "%s process=%d thread=%d %s\n", host[below(ARRAY_LEN(host))],
+		                        process, thread, random_span());
 	default:
 		return (size_t)snprintf(out, size, "%s process=%d device=%d stream=%d correlation=%d %s\n",
-					rows[below(ARRAY_LEN(rows))], process, below(2), 7 + below(3), correlation,
-					random_span());
+		                        rows[below(ARRAY_LEN(rows))], process, below(2), 7 + below(3), correlation,
+		                        random_span());
 	}
 }
 
 static void check_random(const struct timeline *tl, struct interval window, struct arena *arena)
 {
 	static const char *const questions[] = {
-		"kernel:k=2x", "copy=0", "launch=0", "sync=0", "comm=0", "host=0.5", "range:range=0", "kernel:.=3", "rank:0=peers",
+		"kernel:k=2x", "copy=0",        "launch=0",   "sync=0",       "comm=0",
+		"host=0.5",    "range:range=0", "kernel:.=3", "rank:0=peers",
 	};
 	const struct thresholds limits = { .replay_refuse_share = 1e9 };
 	const struct path path = path_walk(tl, window, below(5) ? NULL_ref : 0, NULL, arena);

@@ -74,7 +74,7 @@ TEST(tasks, give_every_number_of_the_worked_example)
 	EXPECT(isnan(r[0].knee) && isnan(r[3].knee));
 	/* The two branches alone: accumulated 15, busy 9. */
 	branches = tasks_of("[{\"name\": \"compute\", \"start\": 2, \"end\": 8},"
-			    " {\"name\": \"communication\", \"start\": 2, \"end\": 11}]");
+	                    " {\"name\": \"communication\", \"start\": 2, \"end\": 11}]");
 	EXPECT_EQ_INT(branches.sum_ns, 15 * MS);
 	EXPECT_EQ_INT(branches.busy_ns, 9 * MS);
 }
@@ -98,8 +98,8 @@ TEST(tasks, give_the_what_ifs_of_the_worked_example)
 
 TEST(tasks, refuse_a_what_if_that_says_nothing)
 {
-	static const char *const wrong[] = { "x=2x", "compute", "compute=fast", "compute=-1", "compute=0x", "compute=2xx",
-					     "compute=", "=2x", "compute=1e3" };
+	static const char *const wrong[] = { "x=2x",        "compute",  "compute=fast", "compute=-1", "compute=0x",
+		                             "compute=2xx", "compute=", "=2x",          "compute=1e3" };
 	struct tasks tasks = tasks_of(worked_example), out;
 	struct err err;
 
@@ -111,8 +111,10 @@ TEST(tasks, refuse_a_what_if_that_says_nothing)
 
 TEST(tasks, give_unions_of_intervals)
 {
-	struct tasks touching = tasks_of("[{\"name\":\"a\",\"start\":0,\"end\":1},{\"name\":\"b\",\"start\":1,\"end\":2}]");
-	struct tasks inside = tasks_of("[{\"name\":\"a\",\"start\":0,\"end\":10},{\"name\":\"b\",\"start\":2,\"end\":3}]");
+	struct tasks touching =
+		tasks_of("[{\"name\":\"a\",\"start\":0,\"end\":1},{\"name\":\"b\",\"start\":1,\"end\":2}]");
+	struct tasks inside =
+		tasks_of("[{\"name\":\"a\",\"start\":0,\"end\":10},{\"name\":\"b\",\"start\":2,\"end\":3}]");
 	struct tasks empty = tasks_of("[]"), zero = tasks_of("[{\"name\":\"a\",\"start\":4,\"end\":4}]");
 
 	EXPECT_EQ_INT(touching.busy_ns, 2 * MS);
@@ -124,7 +126,7 @@ TEST(tasks, give_unions_of_intervals)
 	EXPECT_EQ_INT(zero.busy_ns, 0);
 	EXPECT_EQ_INT(zero.n, 1);
 	EXPECT_EQ_TEXT(error_of("[{\"name\":\"a\",\"start\":5,\"end\":3}]"),
-		       "task a: interval_reversed: ends at 3, before it starts at 5");
+	               "task a: interval_reversed: ends at 3, before it starts at 5");
 }
 
 TEST(tasks, read_units_and_fractions)
@@ -136,16 +138,17 @@ TEST(tasks, read_units_and_fractions)
 	EXPECT_EQ_INT(tasks_of("[{\"name\":\"a\",\"duration\":0}]").finish_ns, 0);
 	EXPECT_EQ_INT(tasks_of("[{\"name\":\"a\",\"duration\":-0.0}]").finish_ns, 0);
 	EXPECT_EQ_INT(tasks_of("[{\"name\":\"a\",\"duration\":1e-400}]").finish_ns, 0);
-	EXPECT_EQ_INT(tasks_of("{\"unit\":\"ns\",\"tasks\":[{\"name\":\"a\",\"duration\":9223372036854775807}]}").finish_ns,
-		      INT64_MAX);
+	EXPECT_EQ_INT(
+		tasks_of("{\"unit\":\"ns\",\"tasks\":[{\"name\":\"a\",\"duration\":9223372036854775807}]}").finish_ns,
+		INT64_MAX);
 	EXPECT_EQ_TEXT(error_of("{\"unit\":\"h\",\"tasks\":[]}"), "unit: is h, expected ns, us, ms or s");
 	EXPECT_EQ_TEXT(error_of("{\"unit\":3,\"tasks\":[]}"), "unit: is 3, expected ns, us, ms or s");
 }
 
 TEST(tasks, refuse_what_is_no_time)
 {
-	static const char *const wrong[] = { "true", "\"6\"", "null", "NaN", "Infinity", "-Infinity", "-1", "-0.5", "[1]",
-					     "{\"a\":1}" };
+	static const char *const wrong[] = { "true",      "\"6\"", "null", "NaN", "Infinity",
+		                             "-Infinity", "-1",    "-0.5", "[1]", "{\"a\":1}" };
 
 	for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {
 		const char *text = arena_print(&arena, "[{\"name\":\"a\",\"duration\":%s}]", wrong[i]);
@@ -154,55 +157,80 @@ TEST(tasks, refuse_what_is_no_time)
 	}
 	EXPECT_EQ_TEXT(error_of("[{\"name\":\"a\"}]"), "task a: invalid_time: has no duration (or start and end)");
 	EXPECT_EQ_TEXT(error_of("[{\"name\":\"a\",\"duration\":true}]"),
-		       "task a: invalid_time: duration is a boolean, expected a number");
-	EXPECT_EQ_TEXT(error_of("[{\"name\":\"a\",\"duration\":-1}]"), "task a: invalid_time: duration is negative: -1");
+	               "task a: invalid_time: duration is a boolean, expected a number");
+	EXPECT_EQ_TEXT(error_of("[{\"name\":\"a\",\"duration\":-1}]"),
+	               "task a: invalid_time: duration is negative: -1");
 }
 
 TEST(tasks, refuse_times_that_overflow)
 {
 	EXPECT_EQ_TEXT(error_of("[{\"name\":\"a\",\"duration\":1e300}]"),
-		       "task a: time_overflow: duration is 1e300 ms, which does not fit 64 bits of ns");
+	               "task a: time_overflow: duration is 1e300 ms, which does not fit 64 bits of ns");
 	EXPECT_EQ_TEXT(error_of("{\"unit\":\"ns\",\"tasks\":[{\"name\":\"a\",\"duration\":9223372036854775808}]}"),
-		       "task a: time_overflow: duration is 9223372036854775808 ns, which does not fit 64 bits of ns");
+	               "task a: time_overflow: duration is 9223372036854775808 ns, which does not fit 64 bits of ns");
 	EXPECT_EQ_TEXT(error_of("{\"unit\":\"ns\",\"tasks\":[{\"name\":\"a\",\"duration\":9223372036854775807},"
-				"{\"name\":\"b\",\"duration\":1,\"predecessors\":[\"a\"]}]}"),
-		       "task b: time_overflow: the sum of all durations does not fit 64 bits of ns");
+	                        "{\"name\":\"b\",\"duration\":1,\"predecessors\":[\"a\"]}]}"),
+	               "task b: time_overflow: the sum of all durations does not fit 64 bits of ns");
 	EXPECT_EQ_TEXT(error_of("{\"unit\":\"ns\",\"tasks\":[{\"name\":\"a\",\"start\":9223372036854775807,"
-				"\"duration\":1}]}"),
-		       "task a: time_overflow: its end does not fit 64 bits of ns");
+	                        "\"duration\":1}]}"),
+	               "task a: time_overflow: its end does not fit 64 bits of ns");
 }
 
 /* An error in a branch that leads nowhere is one too. */
 TEST(tasks, refuse_what_does_not_fit_together)
 {
-	EXPECT_EQ_TEXT(error_of("[{\"name\":\"a\",\"duration\":1},{\"name\":\"b\",\"duration\":1,\"predecessors\":[\"z\"]}]"),
-		       "task b: unknown_predecessor: z");
-	EXPECT_EQ_TEXT(error_of("[{\"name\":\"a\",\"duration\":1,\"predecessors\":[\"a\"]}]"), "dependency_cycle: a -> a");
+	EXPECT_EQ_TEXT(
+		error_of("[{\"name\":\"a\",\"duration\":1},{\"name\":\"b\",\"duration\":1,\"predecessors\":[\"z\"]}]"),
+		"task b: unknown_predecessor: z");
+	EXPECT_EQ_TEXT(error_of("[{\"name\":\"a\",\"duration\":1,\"predecessors\":[\"a\"]}]"),
+	               "dependency_cycle: a -> a");
 	EXPECT_EQ_TEXT(error_of("[{\"name\":\"main\",\"duration\":1},"
-				"{\"name\":\"a\",\"duration\":1,\"predecessors\":[\"b\"]},"
-				"{\"name\":\"b\",\"duration\":1,\"predecessors\":[\"a\"]}]"),
-		       "dependency_cycle: a -> b -> a");
+	                        "{\"name\":\"a\",\"duration\":1,\"predecessors\":[\"b\"]},"
+	                        "{\"name\":\"b\",\"duration\":1,\"predecessors\":[\"a\"]}]"),
+	               "dependency_cycle: a -> b -> a");
 	EXPECT_EQ_TEXT(error_of("[{\"name\":\"a\",\"duration\":1},{\"name\":\"a\",\"duration\":2}]"),
-		       "task 2: duplicate_task: a");
+	               "task 2: duplicate_task: a");
 	EXPECT_EQ_TEXT(error_of("[{\"name\":\"a\",\"duration\":1,\"predecesors\":[]}]"),
-		       "task a: invalid_task: predecesors: no such key (name, duration, start, end, predecessors)");
+	               "task a: invalid_task: predecesors: no such key (name, duration, start, end, predecessors)");
 	EXPECT_EQ_TEXT(error_of("[{\"name\":\"a\",\"start\":1,\"end\":2,\"duration\":1}]"),
-		       "task a: invalid_task: has a duration and an end, expected one of them");
+	               "task a: invalid_task: has a duration and an end, expected one of them");
 	EXPECT_EQ_TEXT(error_of("[{\"duration\":1}]"), "task 1: invalid_task: has no name");
 	EXPECT_EQ_TEXT(error_of("[3]"), "task 1: invalid_task: is a number, expected an object");
 	EXPECT_EQ_TEXT(error_of("[{\"name\":\"a\",\"duration\":1,\"predecessors\":\"b\"}]"),
-		       "task a: invalid_task: predecessors are a string, expected a list of names");
+	               "task a: invalid_task: predecessors are a string, expected a list of names");
 	EXPECT_EQ_TEXT(error_of("[{\"name\":\"a\",\"duration\":1,\"predecessors\":[1]}]"),
-		       "task a: invalid_task: a predecessor is a number, expected a name");
+	               "task a: invalid_task: a predecessor is a number, expected a name");
 	EXPECT_EQ_TEXT(error_of("3"), "invalid_task: no list of tasks (expected [...] or {\"tasks\": [...]})");
 }
 
 TEST(tasks, read_json_strictly)
 {
-	static const char *const broken[] = { "", "[", "[1,]", "{\"a\":1,}", "[01]", "[1.]", "[.5]", "[+1]", "[1e]",
-					      "[\"a]", "[\"\\x\"]", "[\"\\u12\"]", "[\"\\ud800\"]", "[\"\\u0000\"]",
-					      "[\"\n\"]", "[] []", "{\"a\" 1}", "{1:2}", "{\"a\":1,\"a\":2}", "[tru]",
-					      "'a'", "[1 2]", "[-]", "{", "{\"a\":", "\"\\" };
+	static const char *const broken[] = { "",
+		                              "[",
+		                              "[1,]",
+		                              "{\"a\":1,}",
+		                              "[01]",
+		                              "[1.]",
+		                              "[.5]",
+		                              "[+1]",
+		                              "[1e]",
+		                              "[\"a]",
+		                              "[\"\\x\"]",
+		                              "[\"\\u12\"]",
+		                              "[\"\\ud800\"]",
+		                              "[\"\\u0000\"]",
+		                              "[\"\n\"]",
+		                              "[] []",
+		                              "{\"a\" 1}",
+		                              "{1:2}",
+		                              "{\"a\":1,\"a\":2}",
+		                              "[tru]",
+		                              "'a'",
+		                              "[1 2]",
+		                              "[-]",
+		                              "{",
+		                              "{\"a\":",
+		                              "\"\\" };
 	struct json_tree *tree;
 	char deep[200] = "";
 	struct err err;
