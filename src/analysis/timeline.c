@@ -22,7 +22,7 @@ static bool is_node(const struct timeline_parts *p, const struct op *op, const s
 	return nodes[op->row] != NULL_u64 || (call && call->class == CALL_GRAPH_LAUNCH);
 }
 
-static void join_op(struct timeline_parts *p, uint32_t index)
+static struct call *join_op(struct timeline_parts *p, uint32_t index)
 {
 	struct timeline *tl = p->tl;
 	struct op *op = &tl->ops[index];
@@ -40,7 +40,7 @@ static void join_op(struct timeline_parts *p, uint32_t index)
 	if (!call) {
 		op->flags |= OP_ORPHAN;
 		tl->n_orphans++;
-		return;
+		return NULL;
 	}
 	if (op->start_ns < call->start_ns) {
 		const int64_t error_ns = call->start_ns - op->start_ns;
@@ -52,6 +52,18 @@ static void join_op(struct timeline_parts *p, uint32_t index)
 	}
 	if (call->n_ops++ == 0 || op->start_ns < tl->ops[call->first_op].start_ns)
 		call->first_op = index;
+	return call;
+}
+
+/* Now that each call knows its first operation. */
+static void flag_later_nodes(struct timeline *tl)
+{
+	for (size_t i = 0; i < tl->n_ops; i++) {
+		struct op *op = &tl->ops[i];
+
+		if (op->flags & OP_IN_GRAPH && op->call != NULL_ref && tl->calls[op->call].first_op != i)
+			op->flags |= OP_GRAPH_LATER;
+	}
 }
 
 static void join(struct timeline_parts *p)
@@ -59,7 +71,7 @@ static void join(struct timeline_parts *p)
 	struct timeline *tl = p->tl;
 	const struct trace *t = tl->trace;
 	struct op_classes classes;
-	bool fused;
+	bool fused, has_nodes = false;
 
 	p->launch_of[OF_KERNEL] = t->kernel.launch;
 	p->launch_of[OF_MEMCPY] = t->memcpy.launch;
@@ -68,19 +80,20 @@ static void join(struct timeline_parts *p)
 	p->node_of[OF_KERNEL] = t->kernel.graph_node;
 	p->node_of[OF_MEMCPY] = t->memcpy.graph_node;
 	p->node_of[OF_MEMSET] = t->memset.graph_node;
+	p->n_ops_of_stream = arena_array(p->scratch, uint32_t, t->stream.n);
 	op_classes_begin(&classes, t, p->scratch);
-	for (size_t i = 0; i < tl->n_ops; i++)
-		join_op(p, (uint32_t)i);
 	for (size_t i = 0; i < tl->n_ops; i++) {
 		struct op *op = &tl->ops[i];
-		const struct call *call = op->call == NULL_ref ? NULL : &tl->calls[op->call];
+		const struct call *call = join_op(p, (uint32_t)i);
 
-		if (call && op->flags & OP_IN_GRAPH && call->first_op != i)
-			op->flags |= OP_GRAPH_LATER;
 		op->class = (uint8_t)op_classes_of(&classes, op->table, op->row, call ? call->start_ns : NULL_i64,
 		                                   call ? tl->threads[call->thread].thread : NULL_ref, &fused);
 		tl->n_fused += fused;
+		has_nodes |= op->flags & OP_IN_GRAPH;
+		p->n_ops_of_stream[op->stream]++;
 	}
+	if (has_nodes)
+		flag_later_nodes(tl);
 }
 
 static void widen(struct timeline *tl, bool *any, int64_t start_ns, int64_t end_ns)
@@ -111,13 +124,8 @@ static void find_extent(struct timeline *tl)
 	bool any = false;
 
 	for (size_t d = 0; d < tl->n_devices; d++) {
-		struct timeline_device *device = &tl->devices[d];
+		const struct timeline_device *device = &tl->devices[d];
 
-		device->start_ns = tl->ops[device->first_op].start_ns;
-		device->end_ns = device->start_ns;
-		for (size_t i = device->first_op; i < (size_t)device->first_op + device->n_ops; i++)
-			if (tl->ops[i].end_ns > device->end_ns)
-				device->end_ns = tl->ops[i].end_ns;
 		widen(tl, &any, device->start_ns, device->end_ns);
 	}
 	for (size_t i = 0; i < tl->n_calls; i++)
@@ -204,7 +212,7 @@ bool timeline_build(struct timeline *out, struct trace *trace, struct arena *are
 	join(&parts);
 	find_extent(out);
 	number_contexts(&parts);
-	submissions_build(&parts.by_stream, out, NULL, trace->stream.n, &scratch);
+	submissions_by_stream(&parts.by_stream, out, parts.n_ops_of_stream, trace->stream.n, &scratch);
 	streams_begin(&parts);
 	events_begin(&parts);
 	timeline_find_ready(&parts);

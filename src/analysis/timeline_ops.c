@@ -209,8 +209,10 @@ static bool advance(const struct merge *m, struct op_run *run)
 	return false;
 }
 
-static struct op *merge_runs(const struct merge *m, struct op_run *heap, size_t n, struct op *out)
+/* *last_ns: the latest end. */
+static struct op *merge_runs(const struct merge *m, struct op_run *heap, size_t n, struct op *out, int64_t *last_ns)
 {
+	*last_ns = INT64_MIN;
 	for (size_t i = n / 2; i-- > 0;)
 		sink(heap, n, i);
 	while (n) {
@@ -227,6 +229,7 @@ static struct op *merge_runs(const struct merge *m, struct op_run *heap, size_t 
 			.stream = m->sources[first->table].track[first->row],
 			.table = first->table,
 		};
+		*last_ns = first->end_ns > *last_ns ? first->end_ns : *last_ns;
 		if (!advance(m, first))
 			*first = heap[--n];
 		if (n)
@@ -281,7 +284,8 @@ static bool build(struct merge *m, struct timeline *tl, uint32_t *index_of_devic
 		if (!n_rows[d])
 			continue;
 		device->first_op = (uint32_t)(end - tl->ops);
-		end = merge_runs(m, runs + first[d], first[d + 1] - first[d], end);
+		end = merge_runs(m, runs + first[d], first[d + 1] - first[d], end, &device->end_ns);
+		device->start_ns = tl->ops[device->first_op].start_ns;
 		device->n_ops = (uint32_t)(end - tl->ops) - device->first_op;
 		device->device = tl->trace->stream.device[tl->ops[device->first_op].stream];
 		index_of_device[d] = (uint32_t)tl->n_devices++;

@@ -16,12 +16,17 @@ struct keyed {
 	uint32_t *value;
 };
 
-static void merge_two(struct keyed from, struct keyed to, size_t low, size_t middle, size_t high)
+static bool is_behind(struct keyed k, size_t a, size_t b, bool by_value)
+{
+	return k.key[a] != k.key[b] ? k.key[a] > k.key[b] : by_value && k.value[a] > k.value[b];
+}
+
+static void merge_two(struct keyed from, struct keyed to, size_t low, size_t middle, size_t high, bool by_value)
 {
 	size_t a = low, b = middle;
 
 	for (size_t i = low; i < high; i++) {
-		const size_t take = b == high || (a < middle && from.key[a] <= from.key[b]) ? a++ : b++;
+		const size_t take = b == high || (a < middle && !is_behind(from, a, b, by_value)) ? a++ : b++;
 
 		to.key[i] = from.key[take];
 		to.value[i] = from.value[take];
@@ -29,31 +34,32 @@ static void merge_two(struct keyed from, struct keyed to, size_t low, size_t mid
 }
 
 /* Where ascending runs begin, with n at the end. */
-static size_t *find_ascents(const int64_t *key, size_t n, size_t *n_runs, struct arena *scratch)
+static size_t *find_ascents(struct keyed pairs, size_t n, size_t *n_runs, bool by_value, struct arena *scratch)
 {
 	size_t *at, k = 1;
 
 	for (size_t i = 1; i < n; i++)
-		k += key[i] < key[i - 1];
+		k += is_behind(pairs, i - 1, i, by_value);
 	at = arena_array(scratch, size_t, k + 1);
 	*n_runs = k;
 	k = 1;
 	for (size_t i = 1; i < n; i++)
-		if (key[i] < key[i - 1])
+		if (is_behind(pairs, i - 1, i, by_value))
 			at[k++] = i;
 	at[k] = n;
 	return at;
 }
 
-void sort_by_key(int64_t *key, uint32_t *value, size_t n, struct arena *scratch)
+/* Stable; or by key and value. */
+static void sort_pairs(struct keyed pairs, size_t n, bool by_value, struct arena *scratch)
 {
 	const struct arena_mark mark = arena_mark(scratch);
-	struct keyed from = { key, value }, to;
+	struct keyed from = pairs, to;
 	size_t n_runs, *at;
 
 	if (n == 0)
 		return;
-	at = find_ascents(key, n, &n_runs, scratch);
+	at = find_ascents(pairs, n, &n_runs, by_value, scratch);
 	if (n_runs > 1)
 		to = (struct keyed){ arena_array(scratch, int64_t, n), arena_array(scratch, uint32_t, n) };
 	while (n_runs > 1) {
@@ -63,7 +69,7 @@ void sort_by_key(int64_t *key, uint32_t *value, size_t n, struct arena *scratch)
 		for (size_t i = 0; i < n_runs; i += 2) {
 			const size_t high = at[i + 2 < n_runs ? i + 2 : n_runs];
 
-			merge_two(from, to, at[i], i + 1 < n_runs ? at[i + 1] : high, high);
+			merge_two(from, to, at[i], i + 1 < n_runs ? at[i + 1] : high, high, by_value);
 			at[k++] = at[i];
 		}
 		at[k] = n;
@@ -71,29 +77,19 @@ void sort_by_key(int64_t *key, uint32_t *value, size_t n, struct arena *scratch)
 		from = to;
 		to = other;
 	}
-	if (from.key != key) {
-		memcpy(key, from.key, n * sizeof(*key));
-		memcpy(value, from.value, n * sizeof(*value));
+	if (from.key != pairs.key) {
+		memcpy(pairs.key, from.key, n * sizeof(*pairs.key));
+		memcpy(pairs.value, from.value, n * sizeof(*pairs.value));
 	}
 	arena_reset(scratch, mark);
 }
 
-/* ---- submissions ---- */
-
-static void split_by_key(struct submissions *out, const struct timeline *tl, const uint32_t *key_of_stream,
-                         struct arena *arena)
+void sort_by_key(int64_t *key, uint32_t *value, size_t n, struct arena *scratch)
 {
-	uint32_t *at = arena_array(arena, uint32_t, out->n_keys + 2);
-
-	for (size_t i = 0; i < tl->n_ops; i++)
-		at[(key_of_stream ? key_of_stream[tl->ops[i].stream] : tl->ops[i].stream) + 2]++;
-	for (size_t k = 2; k < out->n_keys + 2; k++)
-		at[k] += at[k - 1];
-	for (size_t i = 0; i < tl->n_ops; i++)
-		out->order[at[(key_of_stream ? key_of_stream[tl->ops[i].stream] : tl->ops[i].stream) + 1]++] =
-			(uint32_t)i;
-	out->first = at;
+	sort_pairs((struct keyed){ key, value }, n, false, scratch);
 }
+
+/* ---- submissions ---- */
 
 /* Part of a key's operations while they are sorted. */
 struct part {
@@ -108,10 +104,21 @@ static void add(struct part *part, int64_t key, uint32_t value)
 	part->value[part->n++] = value;
 }
 
-/* Order one key's places. */
-static void order_places(struct submissions *s, const struct timeline *tl, size_t first, size_t n, struct part launched,
-                         struct part orphans, struct arena *scratch)
+static void put(struct submissions *s, const struct timeline *tl, size_t first, size_t at, uint32_t op, int64_t at_ns)
 {
+	const bool is_latest = at == first || tl->ops[s->latest[at - 1]].end_ns < tl->ops[op].end_ns;
+
+	s->order[at] = op;
+	s->at_ns[at] = at_ns;
+	s->latest[at] = is_latest ? op : s->latest[at - 1];
+}
+
+/* Order one key's places, which hold its operations in any order. */
+static void order_places(struct submissions *s, const struct timeline *tl, size_t first, size_t n)
+{
+	struct arena scratch = { 0 };
+	struct part launched = { arena_array(&scratch, int64_t, n), arena_array(&scratch, uint32_t, n), 0 };
+	struct part orphans = { arena_array(&scratch, int64_t, n), arena_array(&scratch, uint32_t, n), 0 };
 	size_t a = 0, b = 0;
 	int64_t at_ns = INT64_MIN;
 
@@ -123,8 +130,8 @@ static void order_places(struct submissions *s, const struct timeline *tl, size_
 		else
 			add(&launched, tl->calls[op->call].start_ns, s->order[i]);
 	}
-	sort_by_key(launched.key, launched.value, launched.n, scratch);
-	sort_by_key(orphans.key, orphans.value, orphans.n, scratch);
+	sort_pairs((struct keyed){ launched.key, launched.value }, launched.n, true, &scratch);
+	sort_pairs((struct keyed){ orphans.key, orphans.value }, orphans.n, true, &scratch);
 	for (size_t i = first; i < first + n; i++) {
 		const bool is_orphan =
 			b < orphans.n && (a == launched.n || orphans.key[b] <= tl->ops[launched.value[a]].start_ns);
@@ -132,38 +139,76 @@ static void order_places(struct submissions *s, const struct timeline *tl, size_
 
 		if (is_orphan && a < launched.n && launched.key[a] < key)
 			key = launched.key[a];
-		s->order[i] = is_orphan ? orphans.value[b++] : launched.value[a++];
 		at_ns = key > at_ns ? key : at_ns;
-		s->at_ns[i] = at_ns;
-		s->latest[i] = i > first && tl->ops[s->latest[i - 1]].end_ns >= tl->ops[s->order[i]].end_ns
-		                       ? s->latest[i - 1]
-		                       : s->order[i];
+		put(s, tl, first, i, is_orphan ? orphans.value[b++] : launched.value[a++], at_ns);
 	}
+	arena_end(&scratch);
 }
 
-void submissions_build(struct submissions *out, const struct timeline *tl, const uint32_t *key_of_stream, size_t n_keys,
-                       struct arena *arena)
+static void begin(struct submissions *out, const struct timeline *tl, size_t n_keys, struct arena *arena)
 {
-	struct arena scratch = { 0 };
-	struct part launched, orphans;
-	size_t largest = 0;
-
 	*out = (struct submissions){
+		.first = arena_array(arena, uint32_t, n_keys + 2),
 		.order = arena_array(arena, uint32_t, tl->n_ops),
 		.at_ns = arena_array(arena, int64_t, tl->n_ops),
 		.latest = arena_array(arena, uint32_t, tl->n_ops),
 		.n_keys = n_keys,
 	};
-	split_by_key(out, tl, key_of_stream, arena);
-	for (size_t k = 0; k < n_keys; k++)
-		if (out->first[k + 1] - out->first[k] > largest)
-			largest = out->first[k + 1] - out->first[k];
-	launched =
-		(struct part){ arena_array(&scratch, int64_t, largest), arena_array(&scratch, uint32_t, largest), 0 };
-	orphans = (struct part){ arena_array(&scratch, int64_t, largest), arena_array(&scratch, uint32_t, largest), 0 };
-	for (size_t k = 0; k < n_keys; k++)
-		order_places(out, tl, out->first[k], out->first[k + 1] - out->first[k], launched, orphans, &scratch);
-	arena_end(&scratch);
+}
+
+static bool is_ascending(const uint32_t *order, size_t n)
+{
+	for (size_t i = 1; i < n; i++)
+		if (order[i] < order[i - 1])
+			return false;
+	return true;
+}
+
+void submissions_by_stream(struct submissions *out, const struct timeline *tl, const uint32_t *n_ops, size_t n_streams,
+                           struct arena *arena)
+{
+	uint32_t *next = arena_array(arena, uint32_t, n_streams);
+	uint8_t *has_disorder = arena_array(arena, uint8_t, n_streams);
+
+	begin(out, tl, n_streams, arena);
+	for (size_t k = 0; k < n_streams; k++)
+		out->first[k + 1] = (next[k] = out->first[k]) + n_ops[k];
+	/* A stream begins its operations in the order of submission, as a rule. */
+	for (size_t i = 0; i < tl->n_ops; i++) {
+		const struct op *op = &tl->ops[i];
+		const uint32_t first = out->first[op->stream], at = next[op->stream]++;
+		const int64_t at_ns = op->call == NULL_ref ? NULL_i64 : tl->calls[op->call].start_ns;
+
+		has_disorder[op->stream] |= at_ns == NULL_i64 || (at > first && at_ns < out->at_ns[at - 1]);
+		put(out, tl, first, at, (uint32_t)i, at_ns);
+	}
+	out->is_ordered = true;
+	for (size_t k = 0; k < n_streams; k++)
+		if (has_disorder[k]) {
+			order_places(out, tl, out->first[k], n_ops[k]);
+			out->is_ordered &= is_ascending(out->order + out->first[k], n_ops[k]);
+		}
+}
+
+void submissions_by_context(struct submissions *out, const struct timeline *tl, const struct submissions *streams,
+                            const uint32_t *context_of_stream, size_t n_contexts, struct arena *arena)
+{
+	uint32_t *next = arena_array(arena, uint32_t, n_contexts + 1);
+
+	begin(out, tl, n_contexts, arena);
+	for (size_t s = 0; s < streams->n_keys; s++)
+		out->first[context_of_stream[s] + 1] += streams->first[s + 1] - streams->first[s];
+	for (size_t k = 0; k < n_contexts; k++)
+		next[k] = out->first[k + 1] += out->first[k];
+	for (size_t s = streams->n_keys; s-- > 0;) {
+		const size_t n = streams->first[s + 1] - streams->first[s];
+
+		/* What is in order in its stream is soon merged. */
+		next[context_of_stream[s]] -= n;
+		memcpy(out->order + next[context_of_stream[s]], streams->order + streams->first[s], n * sizeof(*out->order));
+	}
+	for (size_t k = 0; k < n_contexts; k++)
+		order_places(out, tl, out->first[k], out->first[k + 1] - out->first[k]);
 }
 
 size_t submissions_until(const struct submissions *s, uint32_t key, int64_t at_ns)
@@ -191,6 +236,7 @@ uint32_t submissions_latest(const struct submissions *s, uint32_t key, int64_t a
 const struct submissions *parts_by_context(struct timeline_parts *p)
 {
 	if (!p->by_context.first)
-		submissions_build(&p->by_context, p->tl, p->context_of_stream, p->n_contexts, p->scratch);
+		submissions_by_context(&p->by_context, p->tl, &p->by_stream, p->context_of_stream, p->n_contexts,
+		                       p->scratch);
 	return &p->by_context;
 }

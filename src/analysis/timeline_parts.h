@@ -61,14 +61,29 @@ struct submissions {
 	int64_t *at_ns;    /* by place: when it was submitted; never falls inside a key */
 	uint32_t *latest;  /* by place: the operation with the latest end from the key's first place to this one */
 	size_t n_keys;
+	bool is_ordered;   /* within each stream the order is that of ops */
 };
 
 /* Sort by key, stable; cheap when there are few ascending runs. */
 void sort_by_key(int64_t *key, uint32_t *value, size_t n, struct arena *scratch);
 
-/* key_of_stream: by row of stream; a stream is of one device. Owned by the arena. */
-void submissions_build(struct submissions *out, const struct timeline *tl, const uint32_t *key_of_stream, size_t n_keys,
-		       struct arena *arena);
+/* n_ops: by row of stream. Owned by the arena. */
+void submissions_by_stream(struct submissions *out, const struct timeline *tl, const uint32_t *n_ops, size_t n_streams,
+			   struct arena *arena);
+
+/* The same by context, from those by stream. Owned by the arena. */
+void submissions_by_context(struct submissions *out, const struct timeline *tl, const struct submissions *streams,
+			    const uint32_t *context_of_stream, size_t n_contexts, struct arena *arena);
+
+/*
+ * The operation that a walk over all of them comes to, by its number: each
+ * stream's in its order. Where that is the order of ops, the walk is along them
+ * and through all streams at once, which is kind to caches.
+ */
+static inline uint32_t submissions_walk(const struct submissions *by_stream, size_t number)
+{
+	return by_stream->is_ordered ? (uint32_t)number : by_stream->order[number];
+}
 
 /* Places of a key that were submitted at a time or before: a count from first[key]. */
 size_t submissions_until(const struct submissions *s, uint32_t key, int64_t at_ns);
@@ -108,6 +123,7 @@ struct timeline_parts {
 	struct arena *scratch;
 	struct call_names names;
 	uint8_t *wait_of_call;       /* enum wait_kind */
+	uint32_t *n_ops_of_stream;
 	ref *sync_of_call;           /* first row of sync that belongs to a call, or NULL_ref */
 	uint32_t *device_of_stream;  /* index in devices, or NULL_ref */
 	uint32_t *context_of_stream; /* number of (process, device, context) */

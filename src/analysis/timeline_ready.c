@@ -40,6 +40,12 @@ static uint32_t later(const struct timeline *tl, uint32_t a, uint32_t b)
 	return tl->ops[b].end_ns > tl->ops[a].end_ns ? b : a;
 }
 
+static void set_unresolved(struct timeline *tl, struct op *op)
+{
+	tl->n_unresolved += !(op->flags & OP_UNRESOLVED);
+	op->flags |= OP_UNRESOLVED;
+}
+
 /* Let an operation wait for another one too. */
 static void release(struct timeline *tl, uint32_t index, uint32_t by, enum release how)
 {
@@ -54,27 +60,41 @@ static void release(struct timeline *tl, uint32_t index, uint32_t by, enum relea
 
 /* ---- stream order ---- */
 
+static void follow_in_stream(struct timeline *tl, uint32_t index, uint32_t before)
+{
+	struct op *op = &tl->ops[index];
+	const bool in_graph = before != NULL_ref && op->flags & OP_IN_GRAPH && op->call != NULL_ref &&
+	                      tl->ops[before].call == op->call;
+
+	op->before = before;
+	if (in_graph || op->flags & OP_GRAPH_LATER)
+		op->flags |= OP_PROXY;
+	/* The first node of a further stream of a graph: its predecessor is not told. */
+	if (op->flags & OP_GRAPH_LATER && !in_graph)
+		set_unresolved(tl, op);
+	if (before == NULL_ref)
+		return;
+	release(tl, index, before, in_graph ? RELEASE_GRAPH : RELEASE_STREAM);
+	if (tl->ops[before].end_ns > op->start_ns) {
+		op->flags |= OP_OVERLAPS;
+		tl->n_overlaps++;
+	}
+}
+
 static void release_by_stream(struct timeline_parts *p)
 {
 	struct timeline *tl = p->tl;
-	const struct submissions *s = &p->by_stream;
+	const size_t n_streams = tl->trace->stream.n;
+	uint32_t *last = arena_array(p->scratch, uint32_t, n_streams); /* operation of each stream */
 
-	for (size_t k = 0; k < s->n_keys; k++)
-		for (size_t i = s->first[k]; i < s->first[k + 1]; i++) {
-			struct op *op = &tl->ops[s->order[i]];
-			const uint32_t before = i > s->first[k] ? s->order[i - 1] : NULL_ref;
-			const bool in_graph = before != NULL_ref && op->flags & OP_IN_GRAPH && op->call != NULL_ref &&
-			                      tl->ops[before].call == op->call;
+	for (size_t s = 0; s < n_streams; s++)
+		last[s] = NULL_ref;
+	for (size_t i = 0; i < tl->n_ops; i++) {
+		const uint32_t index = submissions_walk(&p->by_stream, i), stream = tl->ops[index].stream;
 
-			op->before = before;
-			if (in_graph || op->flags & OP_GRAPH_LATER)
-				op->flags |= OP_PROXY;
-			/* The first node of a further stream of a graph: its predecessor is not told. */
-			if (op->flags & OP_GRAPH_LATER && !in_graph)
-				op->flags |= OP_UNRESOLVED;
-			if (before != NULL_ref)
-				release(tl, s->order[i], before, in_graph ? RELEASE_GRAPH : RELEASE_STREAM);
-		}
+		follow_in_stream(tl, index, last[stream]);
+		last[stream] = index;
+	}
 }
 
 /* ---- events ---- */
@@ -156,7 +176,7 @@ static void apply_wait(struct timeline_parts *p, uint32_t stream, const struct s
 		return;
 	op = &tl->ops[p->by_stream.order[place]];
 	if (wait->is_unknown)
-		op->flags |= OP_UNRESOLVED;
+		set_unresolved(tl, op);
 	if (wait->release == NULL_ref)
 		return;
 	release(tl, p->by_stream.order[place], wait->release,
@@ -350,25 +370,14 @@ static void mark_unresolved(struct timeline_parts *p)
 		for (size_t i = s->first[k]; i < s->first[k + 1]; i++)
 			if (!(tl->ops[s->order[i]].flags & (OP_ORPHAN | OP_GRAPH_LATER)) &&
 			    has_between(&hidden, process, i > s->first[k] ? s->at_ns[i - 1] : INT64_MIN, s->at_ns[i]))
-				tl->ops[s->order[i]].flags |= OP_UNRESOLVED;
+				set_unresolved(tl, &tl->ops[s->order[i]]);
 	}
 }
 
 void timeline_find_ready(struct timeline_parts *p)
 {
-	struct timeline *tl = p->tl;
-
 	release_by_stream(p);
 	release_by_events(p);
 	release_by_legacy(p);
 	mark_unresolved(p);
-	for (size_t i = 0; i < tl->n_ops; i++) {
-		struct op *op = &tl->ops[i];
-
-		if (op->before != NULL_ref && tl->ops[op->before].end_ns > op->start_ns) {
-			op->flags |= OP_OVERLAPS;
-			tl->n_overlaps++;
-		}
-		tl->n_unresolved += (op->flags & OP_UNRESOLVED) != 0;
-	}
 }

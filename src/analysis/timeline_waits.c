@@ -22,14 +22,14 @@ enum { MOST_SCOPES = 64 };
 /* Commands that a stream's queue takes before a launch has to wait. */
 enum { QUEUE_SIZE = 1024 };
 
-/* What waits of one process can be about, for those that do not say it. */
+/* What waits of one process can be about, for those that do not say it; and the streams of a context. */
 struct scopes {
-	uint32_t *first, *of; /* by process: streams, or contexts, that have operations */
+	uint32_t *first, *of; /* by process or context: streams, or contexts, that have operations */
 };
 
 struct waits {
 	struct timeline_parts *p;
-	struct scopes streams, contexts;
+	struct scopes streams, contexts, of_context;
 	int64_t grain_ns;
 };
 
@@ -39,27 +39,43 @@ struct candidate {
 	bool is_possible;
 };
 
-static void begin_scopes(struct waits *w, struct scopes *out, const uint32_t *key_of_stream, size_t n_keys)
+/* owner: of each key, or NULL_ref. */
+static struct scopes scopes_of(const uint32_t *owner, size_t n_keys, size_t n_owners, struct arena *arena)
 {
-	struct timeline_parts *p = w->p;
-	const struct trace *t = p->tl->trace;
-	ref *process = arena_array(p->scratch, ref, n_keys);
+	struct scopes out = { arena_array(arena, uint32_t, n_owners + 2), arena_array(arena, uint32_t, n_keys) };
 
 	for (size_t k = 0; k < n_keys; k++)
-		process[k] = NULL_ref;
-	for (size_t s = 0; s < t->stream.n; s++)
-		if (p->by_stream.first[s] < p->by_stream.first[s + 1])
-			process[key_of_stream ? key_of_stream[s] : s] = t->stream.process[s];
-	out->first = arena_array(p->scratch, uint32_t, t->process.n + 2);
-	out->of = arena_array(p->scratch, uint32_t, n_keys);
+		if (owner[k] != NULL_ref)
+			out.first[owner[k] + 2]++;
+	for (size_t i = 2; i < n_owners + 2; i++)
+		out.first[i] += out.first[i - 1];
 	for (size_t k = 0; k < n_keys; k++)
-		if (process[k] != NULL_ref)
-			out->first[process[k] + 2]++;
-	for (size_t i = 2; i < t->process.n + 2; i++)
-		out->first[i] += out->first[i - 1];
-	for (size_t k = 0; k < n_keys; k++)
-		if (process[k] != NULL_ref)
-			out->of[out->first[process[k] + 1]++] = (uint32_t)k;
+		if (owner[k] != NULL_ref)
+			out.of[out.first[owner[k] + 1]++] = (uint32_t)k;
+	return out;
+}
+
+static void begin_scopes(struct waits *w)
+{
+	struct timeline_parts *p = w->p;
+	const struct stream_table *stream = &p->tl->trace->stream;
+	uint32_t *process = arena_array(p->scratch, uint32_t, stream->n);
+	uint32_t *context = arena_array(p->scratch, uint32_t, stream->n);
+	uint32_t *process_of_context = arena_array(p->scratch, uint32_t, p->n_contexts);
+
+	for (size_t k = 0; k < p->n_contexts; k++)
+		process_of_context[k] = NULL_ref;
+	for (size_t s = 0; s < stream->n; s++) {
+		const bool has_ops = p->by_stream.first[s] < p->by_stream.first[s + 1];
+
+		process[s] = has_ops ? stream->process[s] : NULL_ref;
+		context[s] = has_ops ? p->context_of_stream[s] : NULL_ref;
+		if (has_ops)
+			process_of_context[context[s]] = process[s];
+	}
+	w->streams = scopes_of(process, stream->n, p->tl->trace->process.n, p->scratch);
+	w->contexts = scopes_of(process_of_context, p->n_contexts, p->tl->trace->process.n, p->scratch);
+	w->of_context = scopes_of(context, stream->n, p->n_contexts, p->scratch);
 }
 
 static uint32_t later(const struct timeline *tl, uint32_t a, uint32_t b)
@@ -74,11 +90,35 @@ static struct candidate try_op(const struct waits *w, const struct call *call, u
 	return (struct candidate){ op, op == NULL_ref || w->p->tl->ops[op].end_ns - w->grain_ns <= call->end_ns };
 }
 
+/* Of two operations with one end, the one that was submitted first. */
+static uint32_t later_of_context(const struct timeline *tl, uint32_t a, uint32_t b)
+{
+	if (a == NULL_ref || b == NULL_ref || tl->ops[a].end_ns != tl->ops[b].end_ns)
+		return later(tl, a, b);
+	if (tl->ops[a].call != NULL_ref && tl->ops[b].call != NULL_ref &&
+	    tl->calls[tl->ops[a].call].start_ns != tl->calls[tl->ops[b].call].start_ns)
+		return tl->calls[tl->ops[a].call].start_ns < tl->calls[tl->ops[b].call].start_ns ? a : b;
+	return a < b ? a : b;
+}
+
+/* Asks the streams of a context; the context itself has to be put in order first, which is worth it for many. */
+static uint32_t latest_of_context(const struct waits *w, uint32_t context, int64_t at_ns)
+{
+	const uint32_t first = w->of_context.first[context], n = w->of_context.first[context + 1] - first;
+	uint32_t latest = NULL_ref;
+
+	if (n > MOST_SCOPES)
+		return submissions_latest(parts_by_context(w->p), context, at_ns);
+	for (uint32_t i = 0; i < n; i++)
+		latest = later_of_context(w->p->tl, latest,
+		                          submissions_latest(&w->p->by_stream, w->of_context.of[first + i], at_ns));
+	return latest;
+}
+
 static struct candidate try_scope(const struct waits *w, const struct call *call, bool by_context, uint32_t key)
 {
-	const struct submissions *s = by_context ? parts_by_context(w->p) : &w->p->by_stream;
-
-	return try_op(w, call, submissions_latest(s, key, call->start_ns));
+	return try_op(w, call, by_context ? latest_of_context(w, key, call->start_ns) :
+					    submissions_latest(&w->p->by_stream, key, call->start_ns));
 }
 
 static void set_waits(const struct timeline *tl, struct call *call, uint32_t op)
@@ -153,10 +193,10 @@ static bool find_copy(const struct waits *w, const struct call *call, uint32_t *
 static uint32_t meant_context(const struct waits *w, ref stream)
 {
 	const uint32_t context = w->p->context_of_stream[stream];
-	const struct submissions *s = parts_by_context(w->p);
+	const uint32_t *first = w->of_context.first;
 	const ref process = w->p->tl->trace->stream.process[stream];
 
-	if (s->first[context] < s->first[context + 1] || process == NULL_ref ||
+	if (first[context] < first[context + 1] || process == NULL_ref ||
 	    w->contexts.first[process + 1] - w->contexts.first[process] != 1)
 		return context;
 	return w->contexts.of[w->contexts.first[process]];
@@ -349,29 +389,36 @@ static void resolve_thread(const struct waits *w, const struct host_thread *thre
 
 /* ---- full queues ---- */
 
-/* Launches that met as many operations of their stream as its queue holds. */
+/* How far a stream's queue has come. */
+struct queue {
+	uint32_t place;                  /* of the operation that is submitted now */
+	uint32_t begun;                  /* the first place that may not have begun */
+	uint32_t n_submitted, n_begun;
+};
+
+/* Launches that met as many operations of their stream as its queue holds. A graph is one. */
 static void mark_backpressure(struct timeline_parts *p)
 {
 	struct timeline *tl = p->tl;
 	const struct submissions *s = &p->by_stream;
+	struct queue *queues = arena_array(p->scratch, struct queue, s->n_keys);
 
-	for (size_t k = 0; k < s->n_keys; k++) {
-		size_t begun = s->first[k], n_submitted = 0, n_begun = 0;
+	for (size_t k = 0; k < s->n_keys; k++)
+		queues[k].place = queues[k].begun = s->first[k];
+	for (size_t i = 0; i < tl->n_ops; i++) {
+		const struct op *op = &tl->ops[submissions_walk(s, i)];
+		struct call *call = op->call == NULL_ref ? NULL : &tl->calls[op->call];
+		struct queue *q = &queues[op->stream];
+		const uint32_t place = q->place++;
 
-		/* Streams begin their operations in the order of submission, so one pass counts both. A graph is one.
-		 */
-		for (size_t i = s->first[k]; i < s->first[k + 1]; i++) {
-			const struct op *op = &tl->ops[s->order[i]];
-			struct call *call = op->call == NULL_ref ? NULL : &tl->calls[op->call];
-
-			if (!call || op->flags & OP_GRAPH_LATER)
-				continue;
-			for (; begun < i && tl->ops[s->order[begun]].start_ns <= call->start_ns; begun++)
-				n_begun += !(tl->ops[s->order[begun]].flags & (OP_ORPHAN | OP_GRAPH_LATER));
-			if (n_submitted >= n_begun + QUEUE_SIZE)
-				call->flags |= CALL_BACKPRESSURE;
-			n_submitted++;
-		}
+		if (!call || op->flags & OP_GRAPH_LATER)
+			continue;
+		/* Streams begin their operations in the order of submission, so one pass counts both. */
+		for (; q->begun < place && tl->ops[s->order[q->begun]].start_ns <= call->start_ns; q->begun++)
+			q->n_begun += !(tl->ops[s->order[q->begun]].flags & (OP_ORPHAN | OP_GRAPH_LATER));
+		if (q->n_submitted >= q->n_begun + QUEUE_SIZE)
+			call->flags |= CALL_BACKPRESSURE;
+		q->n_submitted++;
 	}
 }
 
@@ -406,8 +453,7 @@ void timeline_find_waits(struct timeline_parts *p)
 	struct waits w = { .p = p };
 
 	w.grain_ns = p->tl->clock_error_ns > CLOCK_GRAIN_NS ? p->tl->clock_error_ns : CLOCK_GRAIN_NS;
-	begin_scopes(&w, &w.streams, NULL, p->tl->trace->stream.n);
-	begin_scopes(&w, &w.contexts, p->context_of_stream, p->n_contexts);
+	begin_scopes(&w);
 	for (size_t i = 0; i < p->tl->n_threads; i++)
 		resolve_thread(&w, &p->tl->threads[i]);
 	mark_backpressure(p);
