@@ -61,6 +61,9 @@ struct device_ops device_ops(struct arena *arena, const struct trace *t, struct 
 	return ops;
 }
 
+/* Fewer values than this are sorted by comparing them: digits cost their counting. */
+enum { FEW = 4096 };
+
 static int by_value(const void *pa, const void *pb)
 {
 	const int64_t a = *(const int64_t *)pa, b = *(const int64_t *)pb;
@@ -68,9 +71,48 @@ static int by_value(const void *pa, const void *pb)
 	return a < b ? -1 : a > b;
 }
 
+/* By the digits of what each value is above the least, the lowest digit first. */
+static void sort_by_digits(int64_t *values, size_t n, int64_t least, uint64_t range)
+{
+	enum { BITS = 11, N_DIGITS = 1 << BITS };
+	uint64_t *from = block_take(2 * n * sizeof(*from)), *to = from + n, *const block = from;
+
+	for (size_t i = 0; i < n; i++)
+		from[i] = (uint64_t)values[i] - (uint64_t)least;
+	for (unsigned shift = 0; shift < 64 && range >> shift; shift += BITS) {
+		uint64_t *const other = from;
+		size_t at[N_DIGITS + 1] = { 0 };
+
+		for (size_t i = 0; i < n; i++)
+			at[(from[i] >> shift & (N_DIGITS - 1)) + 1]++;
+		for (size_t d = 1; d < N_DIGITS; d++)
+			at[d] += at[d - 1];
+		for (size_t i = 0; i < n; i++)
+			to[at[from[i] >> shift & (N_DIGITS - 1)]++] = from[i];
+		from = to;
+		to = other;
+	}
+	for (size_t i = 0; i < n; i++)
+		values[i] = (int64_t)(from[i] + (uint64_t)least);
+	block_end(block);
+}
+
 void sort_values(int64_t *values, size_t n)
 {
-	qsort(values, n, sizeof(*values), by_value);
+	int64_t least = INT64_MAX, most = INT64_MIN;
+	bool is_sorted = true;
+
+	if (n < FEW) {
+		qsort(values, n, sizeof(*values), by_value);
+		return;
+	}
+	for (size_t i = 0; i < n; i++) {
+		least = values[i] < least ? values[i] : least;
+		most = values[i] > most ? values[i] : most;
+		is_sorted &= i == 0 || values[i - 1] <= values[i];
+	}
+	if (!is_sorted)
+		sort_by_digits(values, n, least, (uint64_t)most - (uint64_t)least);
 }
 
 double percentile(const int64_t *sorted, size_t n, double share)

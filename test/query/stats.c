@@ -1,6 +1,9 @@
 /* query/stats.c: against sorting, for many shapes of values. */
 #include "query/stats.h"
 
+#include <string.h>
+
+#include "query/device_ops.h"
 #include "test/test.h"
 
 static int compare(const void *a, const void *b)
@@ -93,5 +96,27 @@ TEST(stats, part_rows_by_group)
 	s = stats_by_group(&arena, rows, 2, 2, (struct window){ 29, 40 });
 	EXPECT_EQ_INT(s[0].total, 9);
 	EXPECT_EQ_INT(s[1].total, 10);
+	arena_end(&arena);
+}
+
+TEST(stats, sorts_many_values_by_their_digits_as_few_by_comparing_them)
+{
+	enum { N = 5000 };
+	static const unsigned shifts[] = { 0, 20, 52, 63 };
+	struct arena arena = { 0 };
+	int64_t *values = arena_array(&arena, int64_t, N), *expected = arena_array(&arena, int64_t, N);
+	uint64_t random = 1;
+
+	for (size_t k = 0; k < ARRAY_LEN(shifts); k++) {
+		for (size_t i = 0; i < N; i++) {
+			random = random * 6364136223846793005u + 1442695040888963407u;
+			expected[i] = values[i] = (int64_t)random >> shifts[k];
+		}
+		values[7] = expected[7] = INT64_MIN;
+		values[9] = expected[9] = k % 2 ? INT64_MAX : 0;
+		sort_values(values, N);
+		qsort(expected, N, sizeof(*expected), compare);
+		EXPECT_EQ_INT(memcmp(values, expected, N * sizeof(*values)), 0);
+	}
 	arena_end(&arena);
 }
