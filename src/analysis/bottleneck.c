@@ -2,7 +2,8 @@
  * analysis/bottleneck.c - from shares of time to one word.
  *
  *	(1) Each step is judged, and the medians of the steps' shares, which are
- *	    scaled so that they sum to 1. A window without steps is one step.
+ *	    scaled so that they sum to 1. A window without steps is one step; so
+ *	    is one in which steps unlike the median hold most of the time.
  *	(2) The order of the tests is fixed: a cause that was not captured; kernels;
  *	    the largest of the other shares, if it stands out; else both, or none.
  *	(3) A class is confirmed when its own tests hold (bottleneck_tests.c), and
@@ -17,6 +18,9 @@
 #include <string.h>
 
 #include "analysis/bottleneck_parts.h"
+
+/* Less of the steps' time in steps like the median one: that one tells little of the window. */
+static const double LEAST_TIME_SHARE = 0.5;
 
 /* Host time of which coverage means nothing: no verdict rests on it. */
 static const double LEAST_HOST_SHARE = 0.01;
@@ -205,6 +209,7 @@ static double median(double *values, size_t n)
 /* Shares of the steps that are mostly inner time: a row a step. */
 struct step_shares {
 	double (*at)[N_SHARES];
+	double *inner_ns;
 	size_t n;
 };
 
@@ -212,7 +217,8 @@ static struct step_shares judge_steps(const struct bottleneck_input *in, const s
 				      struct window_facts *facts, struct arena *scratch)
 {
 	const struct judged_steps steps = find_steps(in, scratch);
-	struct step_shares out = { arena_take_array(scratch, steps.n + 1, sizeof(*out.at)), 0 };
+	struct step_shares out = { arena_take_array(scratch, steps.n + 1, sizeof(*out.at)),
+				   arena_array(scratch, double, steps.n), 0 };
 	size_t n_data = 0;
 
 	for (size_t i = 0; i < steps.n; i++) {
@@ -222,7 +228,7 @@ static struct step_shares judge_steps(const struct bottleneck_input *in, const s
 		if (time.inner_ns < time.wall_ns - time.inner_ns || !set_shares(out.at[out.n], &time))
 			continue;
 		n_data += out.at[out.n][SHARE_DATA] >= in->limits->class_step_share;
-		out.n++;
+		out.inner_ns[out.n++] = (double)time.inner_ns;
 	}
 	facts->n_steps = out.n;
 	facts->data_step_share = out.n ? (double)n_data / (double)out.n : NAN;
@@ -345,18 +351,34 @@ static void add_procedure(struct verdict *v, const struct thresholds *limits)
 		              limits->class_profiler_share, true);
 }
 
+static bool agrees(const struct verdict *v, const double share[N_SHARES], const struct thresholds *limits)
+{
+	const enum bottleneck class = judge(share, v->kernels, limits);
+
+	return class == v->class ||
+	       (v->class == BOTTLENECK_MIXED && (class == v->mixed[0] || class == v->mixed[1]));
+}
+
 /* Steps whose class is that of the verdict, or one of the two of a mixed one. */
 static size_t count_agreeing(const struct verdict *v, const struct step_shares *steps, const struct thresholds *limits)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < steps->n; i++) {
-		const enum bottleneck class = judge(steps->at[i], v->kernels, limits);
-
-		n += class == v->class ||
-		     (v->class == BOTTLENECK_MIXED && (class == v->mixed[0] || class == v->mixed[1]));
-	}
+	for (size_t i = 0; i < steps->n; i++)
+		n += agrees(v, steps->at[i], limits);
 	return n;
+}
+
+/* The share of the steps' time that is in those which agree. */
+static double time_agreeing(const struct verdict *v, const struct step_shares *steps, const struct thresholds *limits)
+{
+	double ns = 0, sum = 0;
+
+	for (size_t i = 0; i < steps->n; i++) {
+		sum += steps->inner_ns[i];
+		ns += agrees(v, steps->at[i], limits) ? steps->inner_ns[i] : 0;
+	}
+	return sum > 0 ? ns / sum : 0;
 }
 
 static void set_class(struct verdict *v, const struct thresholds *limits)
@@ -373,6 +395,30 @@ static void set_class(struct verdict *v, const struct thresholds *limits)
 	v->is_perturbed = v->share[SHARE_PROFILER] >= limits->class_profiler_share;
 }
 
+/*
+ * Shares and class: of the median step, if most of the time is in steps like
+ * it. Else few steps hold most of the time, which a median leaves out, and the
+ * window is judged as one.
+ */
+static void judge_all(struct verdict *v, struct window_facts *facts, struct step_shares *steps,
+		      const struct thresholds *limits, struct arena *scratch)
+{
+	if (steps->n && set_medians(v->share, steps, scratch)) {
+		double share;
+
+		set_class(v, limits);
+		share = time_agreeing(v, steps, limits);
+		if (share >= LEAST_TIME_SHARE)
+			return;
+		criterion_add(v, "steps.time", share, LEAST_TIME_SHARE, false);
+		steps->n = facts->n_steps = 0;
+		facts->data_step_share = NAN;
+	}
+	if (!set_shares(v->share, &facts->time))
+		v->share[SHARE_NONE] = 1;
+	set_class(v, limits);
+}
+
 struct verdict bottleneck_of(const struct bottleneck_input *in, struct arena *arena)
 {
 	const struct interval window = in->scope->window;
@@ -380,7 +426,7 @@ struct verdict bottleneck_of(const struct bottleneck_input *in, struct arena *ar
 	const struct arena_mark mark = arena_mark(arena);
 	const struct data_copies copies = data_copies_of(in->tl, in->device, in->states, arena);
 	struct window_facts facts = { .window = window, .time = window_time_of(in, &copies, window) };
-	const struct step_shares steps = judge_steps(in, &copies, &facts, arena);
+	struct step_shares steps = judge_steps(in, &copies, &facts, arena);
 	struct verdict v = { .class = BOTTLENECK_UNDECIDED };
 	bool holds;
 
@@ -394,10 +440,8 @@ struct verdict bottleneck_of(const struct bottleneck_input *in, struct arena *ar
 			     ? (double)sums.named_ns / (double)sums.host_ns
 			     : NAN;
 	v.kernels = bottleneck_of_kernels(in->bounds, in->limits);
-	if (!(steps.n && set_medians(v.share, &steps, arena)) && !set_shares(v.share, &facts.time))
-		v.share[SHARE_NONE] = 1;
+	judge_all(&v, &facts, &steps, in->limits, arena);
 	facts.comm_share = v.share[SHARE_COMM];
-	set_class(&v, in->limits);
 	v.n_steps = steps.n;
 	v.n_steps_agree = count_agreeing(&v, &steps, in->limits);
 	add_procedure(&v, in->limits);

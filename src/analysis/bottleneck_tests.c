@@ -229,8 +229,8 @@ bool bottleneck_test(struct verdict *v, const struct bottleneck_input *in, const
 /* ---- what is missing ---- */
 
 enum missing {
-	MISSING_WORK, MISSING_CALLS, MISSING_START, MISSING_ROWS, MISSING_PROCESS, MISSING_HOST, MISSING_PROFILER,
-	MISSING_NAMES, MISSING_RANGES, MISSING_COUNTERS, MISSING_RANKS, N_MISSING
+	MISSING_WORK, MISSING_CALLS, MISSING_START, MISSING_ROWS, MISSING_PROCESS, MISSING_HOLDER, MISSING_HOST,
+	MISSING_PROFILER, MISSING_NAMES, MISSING_RANGES, MISSING_COUNTERS, MISSING_RANKS, N_MISSING
 };
 
 static const struct {
@@ -253,6 +253,13 @@ static const struct {
 	[MISSING_PROCESS] = {
 		"the device's counters show work that no record covers: record all processes that use the device",
 		"设备计数器显示有未被记录的工作：请采集使用该设备的所有进程" },
+	[MISSING_HOLDER] = {
+		"work was queued and ready, and the device began it long after: another process used the device, or the "
+		"work waited for something that no record shows; record all processes that use the device, and waits "
+		"between streams (fathom profile; nsys profile -t cuda; PyTorch Profiler with cuda_sync events)",
+		"任务已入队且就绪，设备却很久之后才开始执行：可能有其他进程占用设备，或任务在等待未被记录的事件；"
+		"请采集使用该设备的所有进程，以及 stream 之间的等待"
+		"（fathom profile；nsys profile -t cuda；PyTorch Profiler 打开 cuda_sync 事件）" },
 	[MISSING_HOST] = {
 		"the idle time has no evidence: record the host side too (nsys profile -t cuda,nvtx,osrt "
 		"--sample=process-tree --cpuctxsw=process-tree; PyTorch Profiler with ProfilerActivity.CPU)",
@@ -292,7 +299,7 @@ static enum missing missing_of(const struct bottleneck_input *in, const struct w
 		enum missing missing;
 	} by_class[] = {
 		{ IDLE_UNKNOWN_ORPHAN, MISSING_START }, { IDLE_UNKNOWN_LOSS, MISSING_ROWS },
-		{ IDLE_UNCAPTURED, MISSING_PROCESS }, { IDLE_UNKNOWN, MISSING_HOST },
+		{ IDLE_UNCAPTURED, MISSING_PROCESS }, { IDLE_LATE, MISSING_HOLDER }, { IDLE_UNKNOWN, MISSING_HOST },
 	};
 	enum missing missing = MISSING_WORK;
 	int64_t most_ns = time->no_evidence_ns[IDLE_NO_WORK];

@@ -229,7 +229,7 @@ enum share idle_share_of(enum trigger trigger, const struct idle_piece *p)
 	case IDLE_DEP_UNRESOLVED: return SHARE_DEPENDENCY;
 	case IDLE_PROFILER:
 		return SHARE_PROFILER;
-	case IDLE_UNCAPTURED: case IDLE_NO_WORK: case IDLE_UNKNOWN_LOSS: case IDLE_UNKNOWN_ORPHAN: case IDLE_UNKNOWN:
+	case IDLE_UNCAPTURED: case IDLE_LATE: case IDLE_NO_WORK: case IDLE_UNKNOWN_LOSS: case IDLE_UNKNOWN_ORPHAN: case IDLE_UNKNOWN:
 	case N_IDLE_CLASSES:
 		break;
 	}

@@ -213,6 +213,28 @@ static int64_t clamp(int64_t t, int64_t low, int64_t high)
 	return t < low ? low : t > high ? high : t;
 }
 
+/* Asked for and ready, and begun so much later that something held the device which no record shows. */
+static bool is_late(const struct gaps *g, const struct op *after, const struct call *call)
+{
+	const int64_t x = after->ready_ns;
+	const int64_t due_ns = x != NULL_i64 && x > call->end_ns ? x : call->end_ns;
+
+	return after->start_ns > due_ns && (double)duration_ns(due_ns, after->start_ns) > g->w.limits->launch_late_ns;
+}
+
+/* A device that is held up costs nothing while the host submits: that time would have passed anyway. */
+static void split_late(struct gaps *g, struct host *h, struct what what, int64_t start_ns, int64_t end_ns)
+{
+	while (start_ns < end_ns) {
+		int64_t until_ns;
+
+		what.class = host_submits(&g->w, h, start_ns, &until_ns) ? IDLE_LAUNCH_DEVICE : IDLE_LATE;
+		until_ns = until_ns < end_ns ? until_ns : end_ns;
+		piece_add_host(&g->w, h, start_ns, until_ns, what);
+		start_ns = until_ns;
+	}
+}
+
 static void split_launch(struct gaps *g, struct host *h, const struct op *after, const struct call *call,
 			 int64_t start_ns, int64_t end_ns)
 {
@@ -223,7 +245,10 @@ static void split_launch(struct gaps *g, struct host *h, const struct op *after,
 	piece_add_host(&g->w, h, start_ns, r, what);
 	what.class = is_open ? IDLE_DEP_UNRESOLVED : IDLE_LAUNCH_DEVICE;
 	what.in_data = false;
-	piece_add_host(&g->w, h, r, end_ns, what);
+	if (!is_open && is_late(g, after, call))
+		split_late(g, h, what, r, end_ns);
+	else
+		piece_add_host(&g->w, h, r, end_ns, what);
 }
 
 /* What ends behind the gap's start and released the operation ran elsewhere: this device is idle. */

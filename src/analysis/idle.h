@@ -25,6 +25,7 @@
 	_(SUBMISSION, "idle.host.submission") /* unnamed host time inside a framework op, or between two near launches */ \
 	_(UNNAMED, "idle.host.unnamed")       /* host time of the launching thread that nothing names */ \
 	_(PROFILER, "idle.profiler") _(UNCAPTURED, "idle.uncaptured") \
+	_(LATE, "idle.late")                  /* asked for and ready, and not begun for longer than a launch takes */ \
 	_(NO_WORK, "idle.no_work") \
 	_(UNKNOWN_LOSS, "idle.unknown_loss") _(UNKNOWN_ORPHAN, "idle.unknown_orphan") _(UNKNOWN, "idle.unknown")
 

@@ -464,3 +464,18 @@ void host_explain(struct idler *w, struct host *h, int64_t start_ns, int64_t end
 	else
 		piece_add(w, start_ns, end_ns, (struct what){ NULL_ref, 0, IDLE_UNKNOWN, false, false });
 }
+
+bool host_submits(struct idler *w, struct host *h, int64_t at_ns, int64_t *until_ns)
+{
+	const unsigned waits = CALL_BLOCKS | CALL_POLLS | CALL_POLLED | CALL_BACKPRESSURE;
+	const struct call *calls = w->tl->calls;
+	const uint32_t i = host_call_after(w, h, at_ns);
+	const struct call *next = i < h->end_call ? &calls[i] : NULL;
+	const bool is_inside = next && next->start_ns <= at_ns;
+
+	*until_ns = !next ? INT64_MAX : is_inside ? next->end_ns : next->start_ns;
+	if (!next || next->flags & (is_inside ? waits : CALL_POLLED))
+		return false;
+	return is_inside ||
+	       (i > h->first_call && duration_ns(calls[i - 1].end_ns, next->start_ns) < h->near_ns);
+}

@@ -192,6 +192,12 @@ void piece_add_host(struct idler *w, struct host *h, int64_t start_ns, int64_t e
 void host_explain(struct idler *w, struct host *h, int64_t start_ns, int64_t end_ns);
 
 /*
+ * True when a thread submits at a time, which would take as long on a free device: in a call that does not wait,
+ * or near to calls. *until_ns: when that may change. Times only grow.
+ */
+bool host_submits(struct idler *w, struct host *h, int64_t at_ns, int64_t *until_ns);
+
+/*
  * When an op begins that the thread of handed_by handed to this one, which does
  * nothing from the gap's start until then; or the gap's start. Ops of autograd
  * tell that they belong to another thread's forward pass.
