@@ -230,7 +230,7 @@ bool bottleneck_test(struct verdict *v, const struct bottleneck_input *in, const
 
 enum missing {
 	MISSING_WORK, MISSING_CALLS, MISSING_START, MISSING_ROWS, MISSING_PROCESS, MISSING_HOLDER, MISSING_HOST,
-	MISSING_PROFILER, MISSING_NAMES, MISSING_RANGES, MISSING_COUNTERS, MISSING_RANKS, N_MISSING
+	MISSING_PROFILER, MISSING_WAKER, MISSING_NAMES, MISSING_RANGES, MISSING_COUNTERS, MISSING_RANKS, N_MISSING
 };
 
 static const struct {
@@ -269,6 +269,13 @@ static const struct {
 		"the profiler's own work is the largest part of the idle time: record less (no stacks, no memory, "
 		"fewer kinds)",
 		"空闲时间的最大部分是 profiler 自身的开销：请减少采集内容（不要堆栈、内存，减少事件种类）" },
+	[MISSING_WAKER] = {
+		"the thread that launches waited for another thread or process (a condition, a semaphore, poll), and "
+		"nothing tells what that one did: name its work with ranges, and record the processes of the loader "
+		"too (fathom profile -t cuda,nvtx,osrt; nsys profile -t cuda,nvtx,osrt --sample=process-tree)",
+		"提交任务的线程在等待其他线程或进程（条件变量、信号量、poll），而没有记录说明对方在做什么："
+		"请用区间标注对方的工作，并同时采集加载数据的进程"
+		"（fathom profile -t cuda,nvtx,osrt；nsys profile -t cuda,nvtx,osrt --sample=process-tree）" },
 	[MISSING_NAMES] = {
 		"what the CPU did meanwhile was not recorded: add ranges to the program (fathom profile -t cuda,nvtx), "
 		"or CPU samples and OS calls (nsys profile -t cuda,nvtx,osrt --sample=process-tree; PyTorch Profiler "
@@ -319,7 +326,9 @@ void bottleneck_say_reason(struct verdict *v, const struct bottleneck_input *in,
 	if (v->class == BOTTLENECK_UNDECIDED)
 		missing = v->share[SHARE_PROFILER] > v->share[SHARE_NONE] ? MISSING_PROFILER : missing_of(in, time);
 	else if (v->class == BOTTLENECK_HOST)
-		missing = 2 * time->host_known_ns < time->ns[SHARE_HOST] ? MISSING_NAMES : MISSING_RANGES;
+		missing = 2 * time->host_waits_ns > time->ns[SHARE_HOST]   ? MISSING_WAKER
+			  : 2 * time->host_known_ns < time->ns[SHARE_HOST] ? MISSING_NAMES
+									   : MISSING_RANGES;
 	else if (v->class == BOTTLENECK_KERNEL)
 		missing = MISSING_COUNTERS;
 	else if (v->class == BOTTLENECK_COMM)

@@ -207,7 +207,7 @@ enum share idle_share_of(enum trigger trigger, const struct idle_piece *p)
 	case IDLE_PYTHON: case IDLE_GIL: case IDLE_NATIVE:
 		return p->is_near ? submission : SHARE_HOST;
 	case IDLE_OS_WAIT:
-		return p->is_near && trigger == TRIGGER_SYNC ? SHARE_SYNC : SHARE_IO;
+		return p->is_near && trigger == TRIGGER_SYNC ? SHARE_SYNC : SHARE_HOST; /* nobody tells what it waited for */
 	case IDLE_UNNAMED:
 		return SHARE_HOST;
 	case IDLE_SYNC:
@@ -248,7 +248,9 @@ static void add_piece(struct window_time *out, enum trigger trigger, const struc
 		out->dep_known_ns += ns;
 	if (share == SHARE_IO && p->row != NULL_ref)
 		out->io_known_ns += ns;
-	if (share == SHARE_HOST && p->class != IDLE_UNNAMED)
+	if (share == SHARE_HOST && p->class == IDLE_OS_WAIT)
+		out->host_waits_ns += ns;
+	else if (share == SHARE_HOST && p->class != IDLE_UNNAMED)
 		out->host_known_ns += ns;
 	if (share == SHARE_NONE)
 		out->no_evidence_ns[p->class] += ns;

@@ -6,7 +6,7 @@ static bool is_io(const struct gap *gap, const struct idle_piece *piece)
 	if (piece->in_data)
 		return false;
 	return piece->class == IDLE_OS_IO || piece->class == IDLE_SLEEP ||
-	       (piece->class == IDLE_OS_WAIT && gap->trigger != TRIGGER_SYNC);
+	       (piece->class == IDLE_OS_WAIT && idle_share_of((enum trigger)gap->trigger, piece) != SHARE_SYNC);
 }
 
 static void check(const struct rule *self, const struct analysis *a, struct findings *out)
