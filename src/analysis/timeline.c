@@ -7,6 +7,8 @@
  */
 #include "analysis/timeline.h"
 
+#include <pthread.h>
+
 #include "analysis/timeline_parts.h"
 #include "query/nest.h"
 
@@ -195,6 +197,40 @@ static void number_contexts(struct timeline_parts *p)
 	}
 }
 
+/* Calls, which another thread folds. */
+struct fold_job {
+	struct timeline_parts *parts;
+	uint64_t quarantined[N_QUARANTINES];
+};
+
+static void *fold_calls(void *with)
+{
+	struct fold_job *job = with;
+
+	timeline_fold_calls(job->parts, job->quarantined);
+	return NULL;
+}
+
+/* Operations here and calls beside: neither needs the other until they are joined. */
+static bool merge_and_fold(struct timeline_parts *p, struct arena *arena, struct err *err)
+{
+	enum { MANY_CALLS = 100000 }; /* from here on a second thread saves more than it costs */
+	struct fold_job job = { .parts = p };
+	pthread_t thread;
+	bool has_thread, done;
+
+	timeline_begin_calls(p, arena);
+	has_thread = p->tl->trace->api.n >= MANY_CALLS && pthread_create(&thread, NULL, fold_calls, &job) == 0;
+	done = timeline_merge_ops(p, arena, err);
+	if (has_thread)
+		pthread_join(thread, NULL);
+	else
+		fold_calls(&job);
+	for (size_t i = 0; i < N_QUARANTINES; i++)
+		p->tl->quarantined[i] += job.quarantined[i];
+	return done;
+}
+
 bool timeline_build(struct timeline *out, struct trace *trace, struct arena *arena, struct err *err)
 {
 	struct arena scratch = { 0 };
@@ -203,12 +239,10 @@ bool timeline_build(struct timeline *out, struct trace *trace, struct arena *are
 	*out = (struct timeline){ .trace = trace };
 	if (!need(trace, err))
 		return false;
-	parts.names = (struct call_names){ trace, arena_array(&scratch, uint8_t, trace->strings.n) };
-	if (!timeline_merge_ops(&parts, arena, err)) {
+	if (!merge_and_fold(&parts, arena, err)) {
 		arena_end(&scratch);
 		return false;
 	}
-	timeline_fold_calls(&parts, arena);
 	join(&parts);
 	find_extent(out);
 	number_contexts(&parts);

@@ -80,18 +80,26 @@ static void begin_thread(struct timeline *tl, ref thread)
 	*h = (struct host_thread){ thread, tl->trace->thread.process[thread], (uint32_t)tl->n_calls, 0 };
 }
 
-void timeline_fold_calls(struct timeline_parts *p, struct arena *arena)
+void timeline_begin_calls(struct timeline_parts *p, struct arena *arena)
+{
+	const struct trace *t = p->tl->trace;
+
+	p->tl->calls = arena_array(arena, struct call, t->api.n);
+	p->tl->call_of_api = arena_array(arena, uint32_t, t->api.n);
+	p->tl->threads = arena_array(arena, struct host_thread, t->thread.n);
+	p->wait_of_call = arena_array(p->scratch, uint8_t, t->api.n);
+	p->names = (struct call_names){ t, arena_array(p->scratch, uint8_t, t->strings.n) };
+}
+
+void timeline_fold_calls(struct timeline_parts *p, uint64_t *quarantined)
 {
 	struct timeline *tl = p->tl;
 	const struct api_table *api = &tl->trace->api;
-	const uint32_t *order = order_calls(tl->trace, p->scratch);
+	struct arena scratch = { 0 };
+	const uint32_t *order = order_calls(tl->trace, &scratch);
 	struct open_call open = { 0 };
 	ref thread = NULL_ref;
 
-	tl->calls = arena_array(arena, struct call, api->n);
-	tl->call_of_api = arena_array(arena, uint32_t, api->n);
-	tl->threads = arena_array(arena, struct host_thread, tl->trace->thread.n);
-	p->wait_of_call = arena_array(p->scratch, uint8_t, api->n);
 	for (size_t i = 0; i < api->n; i++) {
 		const size_t row = order ? order[i] : i;
 		const enum quarantine q = api->track[row] == NULL_ref
@@ -102,7 +110,7 @@ void timeline_fold_calls(struct timeline_parts *p, struct arena *arena)
 
 		tl->call_of_api[row] = NULL_ref;
 		if (q != N_QUARANTINES) {
-			tl->quarantined[q]++;
+			quarantined[q]++;
 			continue;
 		}
 		if (thread == api->track[row] && open.call && api->start_ns[row] < open.call->end_ns) {
@@ -126,4 +134,5 @@ void timeline_fold_calls(struct timeline_parts *p, struct arena *arena)
 		tl->n_calls++;
 	}
 	close_call(&open);
+	arena_end(&scratch);
 }

@@ -139,8 +139,9 @@ struct timeline_parts {
 /* Fill ops and devices, and device_of_stream; counts what is left out. */
 bool timeline_merge_ops(struct timeline_parts *p, struct arena *arena, struct err *err) MUST_CHECK;
 
-/* Fill threads, calls and call_of_api. */
-void timeline_fold_calls(struct timeline_parts *p, struct arena *arena);
+/* Make room for threads, calls and call_of_api; then fill them, while others may fill what is about operations. */
+void timeline_begin_calls(struct timeline_parts *p, struct arena *arena);
+void timeline_fold_calls(struct timeline_parts *p, uint64_t *quarantined);
 
 const struct submissions *parts_by_context(struct timeline_parts *p);
 
