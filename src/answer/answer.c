@@ -80,12 +80,14 @@ void answer_document(const struct answer *answer, struct document *out)
 void answer_write(const struct answer *answer, const struct answer_format *format, const struct look *look,
                   struct text *out)
 {
+	struct answer own = *answer;
 	struct document document;
 
 	if (!format->render) {
 		answer_json(answer, out);
 		return;
 	}
-	answer_document(answer, &document);
+	own.is_brief = look->screen_only && format->render == render_document_text;
+	answer_document(&own, &document);
 	format->render(&document, look, out);
 }

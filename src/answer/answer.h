@@ -20,6 +20,7 @@ struct answer {
 	const struct findings *findings;
 	struct speech speech;   /* its arena owns what is made */
 	const char *program;    /* fathom 0.1.0 */
+	bool is_brief;          /* the first screen alone: fewer words */
 };
 
 struct answer_format {
@@ -82,6 +83,8 @@ const char *say_denominator(const struct answer *a, const struct verdict *v);
 const char *say_losses(const struct answer *a);
 const char *say_next_step(const struct answer *a);
 const char *say_window_kind(const struct answer *a);
+/* Sentences one after the other; NULL and "" are none. */
+const char *say_follow(const struct speech *s, const char *one, const char *other);
 const char *say_limiter(const struct answer *a, const struct what_if *w);
 
 /* The rank that holds the others up most, or NULL; and why a rank is late. */
@@ -109,4 +112,7 @@ const char *say_gain(const struct answer *a, const struct finding *f);
 const char *say_evidence(const struct answer *a, const struct finding *f);  /* KERNEL:812, KERNEL:813 */
 const char *say_tests(const struct answer *a, const struct finding *f);
 bool is_one(const struct speech *s, int64_t low_ns, int64_t high_ns); /* the two ends of a band read alike */
+
+/* What is seldom worth asking comes last: up to most changes of the screen, by place in what_ifs; those asked for first. */
+size_t choose_what_ifs(const struct answer *a, size_t *at, size_t most);
 bool finding_counts(const struct finding *f);  /* it was not abstained from */

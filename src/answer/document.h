@@ -57,6 +57,7 @@ struct section {
 	const char *title;
 	bool is_screen;    /* of the first screen; the others are the full report */
 	bool is_plain;     /* speaks for itself: no title where room is short */
+	bool is_joined;    /* follows the section before without an empty line where room is short */
 	struct block **blocks;
 	size_t n_blocks, room;
 };

@@ -344,7 +344,8 @@ void render_document_text(const struct document *d, const struct look *look, str
 	for (size_t i = 0; i < d->n_sections; i++) {
 		if (look->screen_only && !d->sections[i]->is_screen)
 			continue;
-		text_addc(out, '\n');
+		if (!look->screen_only || !d->sections[i]->is_joined)
+			text_addc(out, '\n');
 		add_section(&p, d->sections[i], &scratch);
 	}
 	arena_end(&scratch);

@@ -107,9 +107,14 @@ const char *say_standing(const struct answer *a, size_t device)
 
 	if (v->class == BOTTLENECK_UNDECIDED)
 		return "";
-	list = join(s, say_with(s, SAY_confidence_is, say_confidence(s, v->confidence)),
-	            say(s, v->is_confirmed ? SAY_confirmed : SAY_suspected));
-	if (v->n_steps)
+	if (a->is_brief && v->n_steps)
+		list = say_with(s, SAY_confidence_steps, say_confidence(s, v->confidence), say_count(s, v->n_steps_agree),
+		                say_count(s, v->n_steps));
+	else
+		list = say_with(s, SAY_confidence_is, say_confidence(s, v->confidence));
+	if (!a->is_brief || !v->is_confirmed)
+		list = join(s, list, say(s, v->is_confirmed ? SAY_confirmed : SAY_suspected));
+	if (v->n_steps && !a->is_brief)
 		list = join(s, list,
 		            say_with(s, SAY_steps_agree, say_count(s, v->n_steps_agree), say_count(s, v->n_steps)));
 	if (isfinite(v->coverage))
@@ -195,7 +200,7 @@ static const char *how_launch(const struct answer *a, const struct device_analys
 	const int64_t queued = d->idle_sums.by_trigger[TRIGGER_LATENCY] + d->idle_sums.by_trigger[TRIGGER_DEPENDENCY];
 	const int64_t starved = d->idle_sums.by_trigger[TRIGGER_STARVED] + d->idle_sums.by_trigger[TRIGGER_SYNC];
 
-	return say_with(s, SAY_how_launch, say_part(s, starved, d->account.idle_ns),
+	return say_with(s, a->is_brief ? SAY_brief_launch : SAY_how_launch, say_part(s, starved, d->account.idle_ns),
 	                say_part(s, queued, d->account.idle_ns));
 }
 
@@ -205,7 +210,7 @@ static const char *how_sync(const struct answer *a, const struct device_analysis
 	const uint64_t n = a->a->waits.n_waits;
 	const double steps = a->a->scope.n_used ? (double)a->a->scope.n_used : 1;
 
-	return say_with(s, SAY_how_sync, say_count(s, n), say_number(s, (double)n / steps, 1),
+	return say_with(s, a->is_brief ? SAY_brief_sync : SAY_how_sync, say_count(s, n), say_number(s, (double)n / steps, 1),
 	                say_ns(s, a->a->waits.device_wait_ns), say_ns(s, d->idle_sums.refill_ns));
 }
 
@@ -226,6 +231,25 @@ static const char *how_copy(const struct answer *a, const struct device_analysis
 	                say_part(s, d->account.exposed_copy_ns, d->account.memory_busy_ns));
 }
 
+/* Of the most proved bound: "shapes prove compute-bound for 62.1 % of it". */
+static const char *brief_proof(const struct answer *a, const struct bounds *b, const char *why)
+{
+	static const enum bottleneck classes[N_BOUNDS] = {
+		[BOUND_COMPUTE] = BOTTLENECK_COMPUTE,
+		[BOUND_MEMORY] = BOTTLENECK_MEMORY,
+		[BOUND_LATENCY] = BOTTLENECK_LATENCY,
+	};
+	const struct speech *s = &a->speech;
+	int best = BOUND_COMPUTE;
+
+	for (int i = BOUND_COMPUTE; i < N_BOUNDS; i++)
+		if (b->proved_ns[i] > b->proved_ns[best])
+			best = i;
+	if (b->proved_ns[best] <= 0)
+		return say_with(s, SAY_brief_no_proof, why);
+	return say_with(s, SAY_brief_proved, say_class(s, classes[best]), say_part(s, b->proved_ns[best], b->kernel_ns));
+}
+
 static const char *how_kernel(const struct answer *a, const struct device_analysis *d)
 {
 	const struct speech *s = &a->speech;
@@ -237,7 +261,12 @@ static const char *how_kernel(const struct answer *a, const struct device_analys
 	const char *why = say(s, b->shaped_ns == 0                                          ? SAY_bounds_no_shapes
 	                         : isfinite(b->peak_flops) || isfinite(b->peak_bytes_per_s) ? SAY_bounds_low
 	                                                                                    : SAY_bounds_no_peak);
-	const char *second = say_with(s, SAY_how_bounds, say_part(s, b->proved_ns[BOUND_COMPUTE], b->kernel_ns),
+	const char *second;
+
+	if (a->is_brief)
+		return say_with(s, SAY_brief_kernel, say_name(s, k ? k->name : NULL),
+		                k ? say_part(s, k->clipped_ns, a->facts->kernel_total_ns) : "-", brief_proof(a, b, why));
+	second = say_with(s, SAY_how_bounds, say_part(s, b->proved_ns[BOUND_COMPUTE], b->kernel_ns),
 	                              say_part(s, b->proved_ns[BOUND_MEMORY], b->kernel_ns), why);
 
 	return arena_print(s->arena, s->lang == LANG_ZH ? "%s%s" : "%s %s", first, second);
@@ -270,9 +299,8 @@ static const char *how_class(const struct answer *a, size_t device, enum bottlen
 	case BOTTLENECK_DATA: return how_named(a, device, IDLE_DATA);
 	case BOTTLENECK_IO:
 		return how_named(a, device,
-		                 d->idle_sums.by_class[IDLE_OS_IO] > d->idle_sums.by_class[IDLE_OS_WAIT]
-		                         ? IDLE_OS_IO
-		                         : IDLE_OS_WAIT);
+		                 d->idle_sums.by_class[IDLE_OS_IO] > d->idle_sums.by_class[IDLE_SLEEP] ? IDLE_OS_IO
+		                                                                                        : IDLE_SLEEP);
 	default: return "";
 	}
 }
@@ -284,11 +312,10 @@ static const char *how_edges(const struct answer *a, const struct account *c)
 
 	if ((double)(c->leading_ns + c->trailing_ns) < a->a->limits.window_edge_share * (double)c->wall_ns)
 		return NULL;
-	return say_with(s, SAY_how_edges, say_ns(s, c->leading_ns), say_ns(s, c->wall_ns), say_ns(s, c->trailing_ns));
+	return say_with(s, a->is_brief ? SAY_brief_edges : SAY_how_edges, say_ns(s, c->leading_ns), say_ns(s, c->wall_ns), say_ns(s, c->trailing_ns));
 }
 
-/* Sentences one after the other; NULL and "" are none. */
-static const char *follow(const struct speech *s, const char *one, const char *other)
+const char *say_follow(const struct speech *s, const char *one, const char *other)
 {
 	if (!one || !*one)
 		return other ? other : "";
@@ -305,8 +332,8 @@ const char *say_mechanism(const struct answer *a, size_t device)
 	const char *edges = how_edges(a, &d->account);
 
 	if (v->class != BOTTLENECK_MIXED)
-		return follow(s, edges, how_class(a, device, v->class));
-	return follow(s, edges, follow(s, how_class(a, device, v->mixed[0]), how_class(a, device, v->mixed[1])));
+		return say_follow(s, how_class(a, device, v->class), edges);
+	return say_follow(s, say_follow(s, how_class(a, device, v->mixed[0]), how_class(a, device, v->mixed[1])), edges);
 }
 
 /* ---- the rest ---- */
@@ -388,6 +415,17 @@ const char *say_limiter(const struct answer *a, const struct what_if *w)
 	return w->limiter ? arena_copy(a->speech.arena, w->limiter, strlen(w->limiter)) : "-";
 }
 
+/* What ncu -k takes: the name, or how a long one begins. */
+static const char *pattern_for_ncu(const struct speech *s, const char *name)
+{
+	enum { LONG_NAME = 44, BEGINNING = 32 };
+	const size_t n = strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_");
+
+	if (strlen(name) <= LONG_NAME)
+		return name;
+	return arena_print(s->arena, "regex:^%.*s", (int)(n < BEGINNING ? n : BEGINNING), name);
+}
+
 /* The step of the standard walk that comes after what is known. */
 const char *say_next_step(const struct answer *a)
 {
@@ -414,11 +452,11 @@ const char *say_next_step(const struct answer *a)
 		                         m->peak_reserved_bytes == NULL_i64
 		                                 ? "?"
 		                                 : say_bytes(s, (double)m->peak_reserved_bytes)));
-	next = say_with(s, ids[class], say_name(s, name), name);
+	next = say_with(s, ids[class], say_name(s, name), pattern_for_ncu(s, name));
 	if (class == BOTTLENECK_COMM && straggler(a))
 		next = say_with(s, SAY_next_rank, arena_print(s->arena, "%d", straggler(a)->rank),
 		                say_lateness(a, straggler(a)->cause));
-	if (a->facts->workload == WORKLOAD_TRAINING) {
+	if (a->facts->workload == WORKLOAD_TRAINING && !a->is_brief) {
 		walk = SAY_walk_training;
 	} else if (a->facts->workload == WORKLOAD_INFERENCE) {
 		walk = SAY_walk_inference;

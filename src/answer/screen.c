@@ -17,7 +17,10 @@ enum {
 	MOST_FINDINGS = 3,
 	MOST_WHAT_IFS = 3,
 	MOST_DEVICES = 8,
-	MOST_OPEN = 1
+	MOST_OPEN = 1,
+	MOST_LINE = 83, /* columns of a fact */
+	LONGEST_CHANGE = 44, SHORT_CHANGE = 24, /* bytes: of one, of several on a line */
+	MOST_COLUMNS = 184 /* of a finding: two lines of a screen of 100 columns, less what breaking lines wastes */
 };
 
 /* Hues of bars, the same in every report. */
@@ -29,6 +32,13 @@ static void list_add(struct text *list, const struct speech *s, const char *more
 	if (list->n)
 		text_adds(list, say(s, SAY_separator));
 	text_adds(list, more);
+}
+
+/* On the screen alone a list ends with its line; the first element is always there. */
+static bool list_fits(const struct answer *a, const struct text *list, const char *more)
+{
+	return !a->is_brief || !list->n ||
+	       text_columns(list->p, list->n) + 2 + text_columns(more, strlen(more)) <= MOST_LINE;
 }
 
 static const char *list_end(struct text *list, const struct speech *s)
@@ -61,30 +71,33 @@ static void add_why(const struct answer *a, struct document *d)
 	const struct speech *s = &a->speech;
 	struct section *section = document_section(d, "why", say(s, SAY_section_why), true);
 	const size_t device = a->a->main_device;
-	const char *how;
+	const char *how, *standing;
 
 	section->is_plain = true;
-
 	add_paragraph(d, section, TONE_STRONG, say_verdict(a, device));
 	if (device >= a->a->tl.n_devices)
 		return;
 	how = say_mechanism(a, device);
+	standing = say_standing(a, device);
+	if (a->is_brief) {
+		how = say_follow(s, how, standing);
+		standing = "";
+	}
 	if (*how)
 		add_paragraph(d, section, TONE_PLAIN, how);
 	if (straggler(a))
 		add_paragraph(d, section, TONE_PLAIN, say_with(s, SAY_full_stop, rank_line(a)));
-	how = say_standing(a, device);
-	if (*how)
-		add_paragraph(d, section, TONE_FAINT, how);
+	if (*standing)
+		add_paragraph(d, section, TONE_FAINT, standing);
 }
 
 static void add_part(struct document *d, struct block *bar, unsigned hue, const char *label, int64_t ns, int64_t wall)
 {
 	const struct speech *s = &d->speech;
 
-	block_part(d, bar, hue, label,
-	           ns ? say_with(s, SAY_item_amount, say_ns(s, ns), say_part(s, ns, wall)) : say_ns(s, 0),
-	           wall > 0 ? (double)ns / (double)wall : 0);
+	if (ns)
+		block_part(d, bar, hue, label, say_with(s, SAY_item_amount, say_ns(s, ns), say_part(s, ns, wall)),
+		           wall > 0 ? (double)ns / (double)wall : 0);
 }
 
 static void add_account(const struct answer *a, struct document *d, struct section *section, size_t device)
@@ -179,10 +192,10 @@ static const char *path_line(const struct answer *a)
 	for (size_t i = 0; i < a->facts->n_path_kinds && i < MOST_KINDS; i++) {
 		const struct kind_fact *f = &a->facts->path_kinds[i];
 
-		if (!i || f->ns * 100 >= wall)
-			list_add(&list, s,
-			         say_with(s, SAY_item, say_path(s, f->kind), say_ns(s, f->ns),
-			                  say_part(s, f->ns, wall)));
+		const char *item = say_with(s, SAY_item, say_path(s, f->kind), say_ns(s, f->ns), say_part(s, f->ns, wall));
+
+		if ((!i || f->ns * 100 >= wall) && list_fits(a, &list, item))
+			list_add(&list, s, item);
 	}
 	if (a->a->path.is_stuck)
 		list_add(&list, s, say(s, SAY_path_stuck));
@@ -221,11 +234,12 @@ static void add_where(const struct answer *a, struct document *d)
 		d, "where",
 		say_with(s, SAY_section_where, say_device(a, device), say_ns(s, a->a->devices[device].account.wall_ns)),
 		true);
-	section->is_plain = true;
+	section->is_plain = section->is_joined = true;
 	add_account(a, d, section, device);
 	facts = add_facts(d, section);
 	block_pair(d, facts, say(s, SAY_label_idle), idle_line(a, device));
-	block_pair(d, facts, say(s, SAY_label_ran_dry), trigger_line(a, device));
+	if (!a->is_brief)
+		block_pair(d, facts, say(s, SAY_label_ran_dry), trigger_line(a, device));
 	block_pair(d, facts, say(s, SAY_label_path), path_line(a));
 	if (a->a->tl.n_devices > 1)
 		block_pair(d, facts, say(s, SAY_label_others), others_line(a));
@@ -251,26 +265,27 @@ static const char *first_sentence(const struct speech *s, const char *text)
 	return end ? arena_copy(s->arena, text, end - text + 1) : text;
 }
 
-/* Its beginning, where it is longer than two lines of a screen. */
-static const char *shortened(const struct speech *s, const char *text)
+/* Its beginning, where it has more columns than that. */
+static const char *shortened(const struct speech *s, const char *text, size_t most)
 {
-	enum { MOST_COLUMNS = 190 };
-	size_t columns = 0, depth = 0, bytes, n = strlen(text), end = 0;
+	size_t columns = 0, depth = 0, bytes, n = strlen(text), end = 0, blank = 0;
 
 	for (size_t i = 0; i < n; i += bytes) {
 		const uint32_t c = code_point(text + i, n - i, &bytes);
 
-		columns += code_columns(c);
+		columns += c == '`' ? 0 : code_columns(c);
 		depth += c == '(' || c == 0xff08;
 		depth -= depth && (c == ')' || c == 0xff09);
-		if (columns > MOST_COLUMNS && end)
-			return arena_print(s->arena, "%.*s …", (int)end, text);
+		if (columns > most)
+			return arena_print(s->arena, "%.*s …", (int)(end ? end : blank), text);
+		if (c == ' ' || code_columns(c) == 2)
+			blank = c == ' ' ? i : i + bytes;
 		/* A place where the reader may stop: a comma, a colon, a semicolon, what precedes a parenthesis. */
 		if (depth == 0 && c == ' ' && text[i + 1] == '(')
 			end = i;
 		if (depth == 0 && (c == 0xff0c || c == 0xff1b || c == 0xff1a ||
 		                   ((c == ',' || c == ';' || c == ':') && text[i + 1] == ' ')))
-			end = i + bytes;
+			end = i;
 	}
 	return text;
 }
@@ -288,8 +303,8 @@ static const char *say_short_gain(const struct answer *a, const struct finding *
 		return say_with(s, SAY_short_most, say_ns(s, f->time_ns), say_part(s, f->time_ns, wall));
 	if (is_one(s, f->gain_low_ns, f->gain_high_ns))
 		return say_with(s, SAY_short_one, say_ns(s, f->gain_high_ns), say_part(s, f->gain_high_ns, wall));
-	return say_with(s, SAY_short_range, say_ns(s, f->gain_low_ns), say_ns(s, f->gain_high_ns),
-	                say_part(s, f->gain_low_ns, wall), say_part(s, f->gain_high_ns, wall));
+	return say_with(s, SAY_short_range, say_band(s, say_ns(s, f->gain_low_ns), say_ns(s, f->gain_high_ns)),
+	                say_band(s, say_part(s, f->gain_low_ns, wall), say_part(s, f->gain_high_ns, wall)));
 }
 
 static void add_first(const struct answer *a, struct document *d)
@@ -300,20 +315,23 @@ static void add_first(const struct answer *a, struct document *d)
 
 	for (size_t i = 0; i < a->findings->n && number < MOST_FINDINGS; i++) {
 		const struct finding *f = &a->findings->of[i];
-		const char *level = say_severity(s, f->severity), *title, *advice, *gain;
+		const char *level = say_severity(s, f->severity), *title, *advice, *gain, *heading;
 		struct block *point;
+		size_t used;
 
 		if (!finding_counts(f) || (number && f->severity == FINDING_INFO))
 			continue;
 		if (f->state == FINDING_SUSPECTED)
 			level = say_with(s, SAY_suspected_mark, level);
-		advice =
-			shortened(s, first_sentence(s, finding_say(f, &f->rule->advice, s->lang == LANG_ZH, s->arena)));
 		title = say_own(s, &f->rule->title);
 		gain = say_short_gain(a, f);
+		advice = first_sentence(s, finding_say(f, &f->rule->advice, s->lang == LANG_ZH, s->arena));
+		heading = gain ? say_with(s, SAY_first_heading, level, title, gain, "")
+		               : say_with(s, SAY_finding_heading, level, title, "");
+		used = a->is_brief ? text_columns(heading, strlen(heading)) : 0;
+		advice = shortened(s, advice, used < MOST_COLUMNS / 2 ? MOST_COLUMNS - used : MOST_COLUMNS / 2);
 		point = add_point(d, section, ++number, severity_tone(f->severity),
-		                  gain ? say_with(s, SAY_first_heading, level, title, gain, advice)
-		                       : say_with(s, SAY_finding_heading, level, title, advice));
+		                  arena_print(s->arena, "%s%s", heading, advice));
 		block_pair(d, point, say(s, SAY_label_why), say_finding(a, f));
 		block_pair(d, point, say(s, SAY_label_gain), say_gain(a, f));
 	}
@@ -321,30 +339,92 @@ static void add_first(const struct answer *a, struct document *d)
 		add_paragraph(d, section, TONE_PLAIN, say(s, SAY_no_findings_short));
 }
 
+/* A range that is the step itself: without it nothing is left. */
+static bool is_whole_step(const struct answer *a, const struct what_if *w)
+{
+	static const char range[] = "range:";
+	const char *name = w->text + strlen(range), *step = a->a->scope.step_name;
+	const size_t n = strcspn(name, "=");
+
+	if (strncmp(w->text, range, strlen(range)) != 0)
+		return false;
+	return (step && strlen(step) == n && strncmp(name, step, n) == 0) ||
+	       (double)w->gain_high_ns >= 0.99 * (double)a->a->model.observed_ns;
+}
+
+size_t choose_what_ifs(const struct answer *a, size_t *at, size_t most)
+{
+	const struct analysis *all = a->a;
+	size_t n = 0, all_host = SIZE_MAX;
+
+	for (size_t i = 0; i < all->n_what_ifs && (i < all->n_asked || n < most); i++) {
+		const struct what_if *w = &all->what_ifs[i];
+		const bool is_asked = i < all->n_asked;
+
+		if (is_asked) {
+			if (n < most)
+				at[n++] = i;
+			continue;
+		}
+		if (!w->is_answered || w->gain_high_ns * 100 < all->model.observed_ns || is_whole_step(a, w))
+			continue;
+		/* Nobody can take away all that the CPU does: what can be changed comes first. */
+		if (strcmp(w->text, "host=0") == 0)
+			all_host = i;
+		else
+			at[n++] = i;
+	}
+	if (all_host != SIZE_MAX && n < most)
+		at[n++] = all_host;
+	return n;
+}
+
+/* At most so many bytes, without half of a character. */
+static int whole_bytes(const char *text, int most)
+{
+	while (most && ((unsigned char)text[most] & 0xc0) == 0x80)
+		most--;
+	return most;
+}
+
+static const char *what_if_item(const struct answer *a, const struct what_if *w, int longest)
+{
+	const struct speech *s = &a->speech;
+	const int64_t wall = a->a->model.observed_ns;
+	const int n = (int)strlen(w->text);
+	const char *end = strrchr(w->text, '=');
+	const char *text = a->is_brief && n > longest && end
+	                           ? arena_print(s->arena, "%.*s…%s", whole_bytes(w->text, longest - 4), w->text, end)
+	                           : w->text;
+
+	if (!w->is_answered)
+		return say_with(s, SAY_item, arena_print(s->arena, "`%s`", text), "", w->reason ? w->reason : "-");
+	if (w->gain_low_ns <= 0)
+		return say_with(s, SAY_what_if_none, text);
+	return say_with(s, SAY_what_if_line, text, say_ns(s, w->gain_low_ns), say_part(s, w->gain_low_ns, wall));
+}
+
 static const char *what_if_line(const struct answer *a)
 {
 	const struct speech *s = &a->speech;
+	const size_t most = a->a->n_asked > MOST_WHAT_IFS ? a->a->n_asked : MOST_WHAT_IFS;
+	const char *error = say_with(s, a->is_brief ? SAY_brief_error : SAY_what_if_error_short,
+	                                   say_percent(s, a->a->model.replay_error));
+	size_t *at = arena_array(s->arena, size_t, most), n;
 	struct text list = { 0 };
-	size_t n = 0;
 
 	if (!a->a->has_model)
 		return say_with(s, SAY_no_model, a->a->model_reason ? a->a->model_reason : "-");
-	for (size_t i = 0; i < a->a->n_what_ifs && (n < MOST_WHAT_IFS || i < a->a->n_asked); i++) {
-		const struct what_if *w = &a->a->what_ifs[i];
+	n = choose_what_ifs(a, at, most);
+	for (size_t i = 0; i < n; i++) {
+		const char *item = what_if_item(a, &a->a->what_ifs[at[i]], n > 1 ? SHORT_CHANGE : LONGEST_CHANGE);
 
-		if (w->is_answered && (i < a->a->n_asked || w->gain_high_ns * 100 >= a->a->model.observed_ns)) {
-			list_add(&list, s,
-			         say_with(s, SAY_what_if_line, w->text, say_ns(s, w->then_ns), say_ns(s, w->now_ns)));
-			n++;
-		} else if (!w->is_answered && i < a->a->n_asked) {
-			list_add(&list, s,
-			         say_with(s, SAY_item, arena_print(s->arena, "`%s`", w->text), "",
-			                  w->reason ? w->reason : "-"));
-		}
+		if (at[i] < a->a->n_asked || list_fits(a, &list, arena_print(s->arena, "%s; %s", item, error)))
+			list_add(&list, s, item);
 	}
-	if (!n && !list.n)
+	if (!n)
 		list_add(&list, s, say(s, SAY_no_gain));
-	list_add(&list, s, say_with(s, SAY_what_if_error_short, say_percent(s, a->a->model.replay_error)));
+	list_add(&list, s, error);
 	return list_end(&list, s);
 }
 

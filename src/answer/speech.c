@@ -49,6 +49,7 @@ static const struct phrase idle_words[N_IDLE_CLASSES] = {
 	[IDLE_GIL] = { "CPU waiting for the GIL", "CPU 在等 GIL" },
 	[IDLE_NATIVE] = { "CPU in native code", "CPU 在执行本地代码" },
 	[IDLE_SUBMISSION] = { "CPU between launches", "CPU 在两次下发之间" },
+	[IDLE_RANGE] = { "CPU in ranges of the program", "CPU 在程序自己的 range 中" },
 	[IDLE_UNNAMED] = { "unnamed CPU work", "CPU 在做未命名的事" },
 	[IDLE_PROFILER] = { "the profiler's own work", "采集器自身" },
 	[IDLE_UNCAPTURED] = { "device work that was not captured", "未采集到的设备任务" },

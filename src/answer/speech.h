@@ -61,6 +61,8 @@ const char *say_confidence(const struct speech *s, enum confidence c);
 const char *say_ns(const struct speech *s, int64_t ns);
 /* 23.4 %; what is not 0 is never written as 0. "-" where it is not a number. */
 const char *say_percent(const struct speech *s, double share);
+/* Two of these, "10.6 to 41.9 ms": a unit that both have is written once. */
+const char *say_band(const struct speech *s, const char *low, const char *high);
 /* part / whole as a percentage; "-" where the whole is nothing. */
 const char *say_part(const struct speech *s, int64_t part, int64_t whole);
 /* 1,200 */

@@ -41,6 +41,14 @@ const char *say_ns(const struct speech *s, int64_t ns)
 	return scaled(s, (double)ns, units, ARRAY_LEN(units));
 }
 
+const char *say_band(const struct speech *s, const char *low, const char *high)
+{
+	const char *unit = strstr(low, NO_BREAK), *other = strstr(high, NO_BREAK);
+	const int n = (int)(unit && other && strcmp(unit, other) == 0 ? (size_t)(unit - low) : strlen(low));
+
+	return arena_print(s->arena, s->lang == LANG_ZH ? "%.*s~%s" : "%.*s to %s", n, low, high);
+}
+
 const char *say_percent(const struct speech *s, double share)
 {
 	const double percent = share * 100;

@@ -1,5 +1,6 @@
 /* answer/answer.c, answer/question.c: whole reports, of a trace of a few lines and of real captures. */
 #include "answer/question.h"
+#include "answer/speech.h"
 
 #include <stdio.h>
 
@@ -90,8 +91,8 @@ TEST(answer, prints_the_identity_for_people)
 	const char *text = answer_to(worked_example, (struct question){ .format = "text", .screen_only = true, .width = 100 });
 
 	EXPECT(strstr(text, "GPU 0 busy 75.0 % of 12.0 µs"));
-	EXPECT(strstr(text, "# compute 6.00 µs (50.0 %) + = exposed comm. 3.00 µs (25.0 %) + - exposed copy 0"));
-	EXPECT(strstr(text, "= 12.0 µs"));
+	EXPECT(strstr(text, "# compute 6.00 µs (50.0 %) + = exposed comm. 3.00 µs (25.0 %) + . idle 3.00 µs (25.0 %) = 12.0 µs"));
+	EXPECT(!strstr(text, "exposed copy"));
 }
 
 TEST(answer, says_that_there_is_nothing_to_explain)
@@ -124,13 +125,58 @@ TEST(answer, refuses_what_it_does_not_know)
 	EXPECT(!question_check(&limits, &err));
 }
 
+static size_t widest_line(const char *text)
+{
+	size_t most = 0;
+
+	for (size_t n; *text; text += n + (text[n] == '\n')) {
+		n = strcspn(text, "\n");
+		most = text_columns(text, n) > most ? text_columns(text, n) : most;
+	}
+	return most;
+}
+
 TEST(answer, fits_a_screen)
 {
-	const char *text = answer_about("test/data/nsys/gpt_train.sqlite.gz",
-					(struct question){ .format = "text", .screen_only = true, .width = 100 });
+	static const char *const names[] = { "nsys/gpt_train.sqlite.gz", "nsys/sync_bound.sqlite.gz",
+					     "nsys/data_bound.sqlite.gz", "nsys/compute_bound.sqlite.gz",
+					     "torch/gpt_train.json.gz", "torch/sync_bound.json.gz",
+					     "torch/data_bound.json.gz", "torch/compute_bound.json.gz" };
 
-	EXPECT(strstr(text, "launch-bound"));
-	EXPECT(count_lines(text) <= 34);
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		const char *path = arena_print(&arena, "test/data/%s", names[i]);
+		const struct question q = { .format = "text", .screen_only = true, .width = 100 };
+		const char *text = answer_about(path, q);
+
+		EXPECT(count_lines(text) <= 24);
+		EXPECT(widest_line(text) <= 100);
+		EXPECT(strstr(text, "-bound"));
+		EXPECT(strstr(text, "\n  Next step  "));
+	}
+}
+
+TEST(answer, offers_what_can_be_changed_and_not_the_step_itself)
+{
+	/* A step of 10 us: the CPU works for 9 of them, in the range of the step. */
+	static const char steps[] =
+		"kernel a stream=7 correlation=1  9000..10000\n"
+		"kernel a stream=7 correlation=2 19000..20000\n"
+		"kernel a stream=7 correlation=3 29000..30000\n"
+		"nvtx step     0..10000\n"
+		"nvtx step 10000..20000\n"
+		"nvtx step 20000..30000\n"
+		"api cudaLaunchKernel correlation=1  8000..8500\n"
+		"api cudaLaunchKernel correlation=2 18000..18500\n"
+		"api cudaLaunchKernel correlation=3 28000..28500\n"
+		"api cudaDeviceSynchronize correlation=4  8600..10000\n"
+		"api cudaDeviceSynchronize correlation=5 18600..20000\n"
+		"api cudaDeviceSynchronize correlation=6 28600..30000\n";
+	const char *text = answer_to(steps, (struct question){ .format = "text", .screen_only = true, .width = 100 });
+	const char *line = strstr(text, "What if");
+
+	EXPECT(line);
+	EXPECT(!strstr(line, "range:step=0"));
+	EXPECT(strstr(line, "launch=0 -"));
 }
 
 TEST(answer, names_the_loader_of_a_data_bound_run)
