@@ -369,16 +369,14 @@ static size_t count_agreeing(const struct verdict *v, const struct step_shares *
 	return n;
 }
 
-/* The share of the steps' time that is in those which agree. */
+/* The share of the window that is in steps which agree; steps left out of the statistics are in the window too. */
 static double time_agreeing(const struct verdict *v, const struct step_shares *steps, const struct thresholds *limits)
 {
-	double ns = 0, sum = 0;
+	double ns = 0;
 
-	for (size_t i = 0; i < steps->n; i++) {
-		sum += steps->inner_ns[i];
+	for (size_t i = 0; i < steps->n; i++)
 		ns += agrees(v, steps->at[i], limits) ? steps->inner_ns[i] : 0;
-	}
-	return sum > 0 ? ns / sum : 0;
+	return v->inner_ns > 0 ? ns / (double)v->inner_ns : 0;
 }
 
 static void set_class(struct verdict *v, const struct thresholds *limits)

@@ -19,7 +19,8 @@ struct window_time {
 	int64_t refill_ns;                 /* after a drained queue, whatever the share */
 	int64_t dep_known_ns;              /* of dependency: what released it is known */
 	int64_t io_known_ns;               /* of io: with evidence rows */
-	int64_t host_known_ns;             /* of host: samples or frames show what ran */
+	int64_t host_known_ns;             /* of host: a range, samples or frames show what ran */
+	int64_t host_ranges_ns;            /* of that: a range names it */
 	int64_t host_waits_ns;             /* of host: waits of the operating system that another thread ended, not told which */
 	int64_t comm_busy_ns, hidden_comm_ns;
 	int64_t no_evidence_ns[N_IDLE_CLASSES]; /* of none, by class */

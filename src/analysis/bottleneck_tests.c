@@ -325,6 +325,8 @@ void bottleneck_say_reason(struct verdict *v, const struct bottleneck_input *in,
 
 	if (v->class == BOTTLENECK_UNDECIDED)
 		missing = v->share[SHARE_PROFILER] > v->share[SHARE_NONE] ? MISSING_PROFILER : missing_of(in, time);
+	else if (v->class == BOTTLENECK_HOST && 2 * time->host_ranges_ns > time->ns[SHARE_HOST])
+		return;
 	else if (v->class == BOTTLENECK_HOST)
 		missing = 2 * time->host_waits_ns > time->ns[SHARE_HOST]   ? MISSING_WAKER
 			  : 2 * time->host_known_ns < time->ns[SHARE_HOST] ? MISSING_NAMES

@@ -208,7 +208,7 @@ enum share idle_share_of(enum trigger trigger, const struct idle_piece *p)
 		return p->is_near ? submission : SHARE_HOST;
 	case IDLE_OS_WAIT:
 		return p->is_near && trigger == TRIGGER_SYNC ? SHARE_SYNC : SHARE_HOST; /* nobody tells what it waited for */
-	case IDLE_UNNAMED:
+	case IDLE_RANGE: case IDLE_UNNAMED:
 		return SHARE_HOST;
 	case IDLE_SYNC:
 		return SHARE_SYNC;
@@ -252,6 +252,8 @@ static void add_piece(struct window_time *out, enum trigger trigger, const struc
 		out->host_waits_ns += ns;
 	else if (share == SHARE_HOST && p->class != IDLE_UNNAMED)
 		out->host_known_ns += ns;
+	if (share == SHARE_HOST && p->class == IDLE_RANGE)
+		out->host_ranges_ns += ns;
 	if (share == SHARE_NONE)
 		out->no_evidence_ns[p->class] += ns;
 	if (p->is_refill)

@@ -22,6 +22,7 @@
 	_(DATA, "idle.host.data_loading") _(OS_IO, "idle.host.os_io") _(OS_WAIT, "idle.host.os_wait") \
 	_(SLEEP, "idle.host.sleep") _(PREEMPTED, "idle.host.preempted") _(PYTHON, "idle.host.python") \
 	_(GIL, "idle.host.python_gil") _(NATIVE, "idle.host.native") \
+	_(RANGE, "idle.host.range")           /* far from launches, in a range of the program that launches nothing */ \
 	_(SUBMISSION, "idle.host.submission") /* unnamed host time inside a framework op, or between two near launches */ \
 	_(UNNAMED, "idle.host.unnamed")       /* host time of the launching thread that nothing names */ \
 	_(PROFILER, "idle.profiler") _(UNCAPTURED, "idle.uncaptured") \

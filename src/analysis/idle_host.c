@@ -343,7 +343,15 @@ static void explain_instant(struct idler *w, struct host *h, const struct stretc
 				row->row, w->nested[nested].table, row->words & WORD_SLEEP ? IDLE_SLEEP : IDLE_OS_IO,
 				h->is_loader, false });
 	} else {
-		rest_add(w, rest_of(w, h, s, (struct interval){ start_ns, end_ns }));
+		const struct rest rest = rest_of(w, h, s, (struct interval){ start_ns, end_ns });
+
+		if (rest.what.class != IDLE_UNNAMED || !(row = host_range(w, h, &nested))) {
+			rest_add(w, rest);
+			return;
+		}
+		rests_end(w, h, start_ns);
+		piece_add_host(w, h, start_ns, end_ns, (struct what){
+			row->row, w->nested[nested].table, IDLE_RANGE, h->is_loader, false });
 	}
 }
 

@@ -157,6 +157,12 @@ int64_t cursor_until(const struct idler *w, const struct cursor *c, enum nested 
 /* How many kernels and graphs a thread launched by calls that began in an interval. */
 uint32_t host_launches(struct idler *w, struct host *h, int64_t from_ns, int64_t to_ns);
 
+/*
+ * The innermost range or annotation that a thread is in (cursors stand there), if it launches nothing: it names what
+ * the host does. One that launches is a step or a part of it. NULL for none.
+ */
+const struct open_row *host_range(struct idler *w, struct host *h, enum nested *nested);
+
 /* Index of a thread's first call that begins at a time or later. */
 uint32_t host_call_from(const struct idler *w, const struct host *h, int64_t from_ns);
 

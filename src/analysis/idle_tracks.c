@@ -87,6 +87,18 @@ static bool row_loads_data(struct idler *w, struct host *h, const struct open_ro
 	       (is_op || host_launches(w, h, row->start_ns, row->end_ns) == 0);
 }
 
+const struct open_row *host_range(struct idler *w, struct host *h, enum nested *nested)
+{
+	const struct open_row *top = cursor_top(&h->cursors[*nested = NEST_NVTX]);
+
+	if (!top) {
+		top = cursor_top(&h->cursors[*nested = NEST_OP]);
+		if (top && w->trace->op.kind[top->row] != OP_ANNOTATION)
+			return NULL;
+	}
+	return top && host_launches(w, h, top->start_ns, top->end_ns) == 0 ? top : NULL;
+}
+
 static bool is_comm_row(const struct idler *w, enum nested nested, const struct open_row *row)
 {
 	if (nested == NEST_MPI || row->words & WORD_COMM)

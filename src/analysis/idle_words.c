@@ -18,7 +18,9 @@ static const char *const loaders[] = { "enumerate(dataloader)", "enumerate(datap
 /* Without separators. */
 static const char *const data_words[] = {
 	"dataloader", "dataloading", "loaddata", "loadbatch", "batchload", "loadingbatch", "nextbatch", "getbatch",
-	"fetchbatch", "batchfetch", "readbatch", "nextdata", "fetchdata", "datafetch", "dataworker", "datapipe",
+	"fetchbatch", "batchfetch", "readbatch", "nextdata", "fetchdata", "datafetch", "getdata", "readdata",
+	"dataiter", "trainloader", "valloader", "testloader", "batchloader", "loadsample", "loadimage", "readimage",
+	"dataworker", "datapipe",
 	"inputpipeline", "collate", "torchvisionio", "decodejpeg", "jpegdecode", "decodeimage", "imagedecode",
 	"decodevideo", "videodecode",
 };

@@ -1,14 +1,15 @@
 /*
  * rule/host_work.c - the device waits while the launching thread works outside
- * of CUDA calls, and samples or traced frames show on what: Python or native
- * code that is no submission.
+ * of CUDA calls, and a range, samples or traced frames show on what: Python or
+ * native code that is no submission.
  */
 #include "rule/host_cause.h"
 
 static bool is_work(const struct gap *gap, const struct idle_piece *piece)
 {
 	(void)gap;
-	return (piece->class == IDLE_PYTHON || piece->class == IDLE_NATIVE) && !piece->is_near && !piece->in_data;
+	return (piece->class == IDLE_PYTHON || piece->class == IDLE_NATIVE || piece->class == IDLE_RANGE) &&
+	       !piece->is_near && !piece->in_data;
 }
 
 static void check(const struct rule *self, const struct analysis *a, struct findings *out)
