@@ -91,6 +91,9 @@ struct what_if {
 	const char *limiter; /* what decides the end then: a path kind with its largest name */
 };
 
+/* Understand a question before there is a model. Fails at words that cannot be understood. */
+bool what_if_check(const char *text, struct err *err) MUST_CHECK;
+
 /* Answer one question. Fails at words that cannot be understood. */
 bool what_if_answer(struct what_if *out, const struct model *model, const struct timeline *tl, const char *text,
                     const struct thresholds *limits, struct arena *arena, struct err *err) MUST_CHECK;

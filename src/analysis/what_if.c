@@ -32,6 +32,11 @@ static bool refuse(struct err *err, const char *text)
 		text);
 }
 
+static bool is_number(const char *word)
+{
+	return *word && strspn(word, "0123456789") == strlen(word);
+}
+
 bool question_read(struct question *out, const char *text, struct arena *arena, struct err *err)
 {
 	const char *equal = strrchr(text, '='), *colon = strchr(text, ':');
@@ -53,7 +58,7 @@ bool question_read(struct question *out, const char *text, struct arena *arena, 
 		if (colon && !*out->name)
 			return refuse(err, text);
 		if (out->subject == SUBJECT_RANK)
-			return strcmp(equal + 1, "peers") == 0 || refuse(err, text);
+			return (is_number(out->name) && strcmp(equal + 1, "peers") == 0) || refuse(err, text);
 		if (!read_factor(equal + 1, &out->factor))
 			return refuse(err, text);
 		if (out->subject == SUBJECT_SYNC && out->factor.times != 0)
@@ -173,6 +178,17 @@ bool change_answer(struct what_if *out, const struct model *model, const struct 
 	out->n_tasks = change->n_tasks;
 	out->reason = find_refusal(model, change, limits, arena);
 	return out->reason || answer(out, model, tl, change, factor, arena, err);
+}
+
+bool what_if_check(const char *text, struct err *err)
+{
+	struct arena scratch = { 0 };
+	struct question q;
+	const bool done = question_read(&q, text, &scratch, err) &&
+	                  (q.subject != SUBJECT_KERNEL || pattern_check(q.name, err));
+
+	arena_end(&scratch);
+	return done;
 }
 
 bool what_if_answer(struct what_if *out, const struct model *model, const struct timeline *tl, const char *text,

@@ -34,6 +34,9 @@ bool question_read(struct question *out, const char *text, struct arena *arena, 
 bool change_of(struct change *out, const struct model *model, const struct timeline *tl, const struct question *q,
                struct arena *arena, struct err *err) MUST_CHECK;
 
+/* Fails where a pattern is no regular expression. */
+bool pattern_check(const char *pattern, struct err *err) MUST_CHECK;
+
 /* Host time and tasks inside of the ranges of a name, on the thread of each. */
 bool change_range(struct change *out, const struct model *model, const struct timeline *tl, const char *name,
                   struct arena *arena, struct err *err) MUST_CHECK;

@@ -16,15 +16,62 @@ static void scale_node(struct change *out, uint8_t *nodes, uint32_t node)
 struct matcher {
 	pcre2_code *code;
 	pcre2_match_data *match;
+	pcre2_match_context *context;
+	const char *given_up; /* the first name that took too long, or NULL */
 };
 
-static bool matches(const struct matcher *m, const char *text)
+/* Some patterns take exponential time. After so many steps on one name it is given up: some 20 ms. */
+enum { MOST_STEPS = 1000000 };
+
+static bool compile(struct matcher *m, const char *pattern, struct err *err)
 {
-	return pcre2_match(m->code, (PCRE2_SPTR)text, strlen(text), 0, 0, m->match, NULL) >= 0;
+	PCRE2_UCHAR why[256];
+	PCRE2_SIZE at;
+	int error;
+
+	*m = (struct matcher){ .code = pcre2_compile((PCRE2_SPTR)pattern, PCRE2_ZERO_TERMINATED, 0, &error, &at,
+		                                     NULL) };
+	if (!m->code) {
+		pcre2_get_error_message(error, why, sizeof(why));
+		return fail(err, "what-if kernel:%.100s: character %zu: %s", pattern, (size_t)at, (char *)why);
+	}
+	m->match = pcre2_match_data_create_from_pattern(m->code, NULL);
+	m->context = pcre2_match_context_create(NULL);
+	pcre2_set_match_limit(m->context, MOST_STEPS);
+	return true;
+}
+
+static void end_matcher(struct matcher *m)
+{
+	pcre2_match_context_free(m->context);
+	pcre2_match_data_free(m->match);
+	pcre2_code_free(m->code);
+}
+
+bool pattern_check(const char *pattern, struct err *err)
+{
+	struct matcher m;
+
+	if (!compile(&m, pattern, err))
+		return false;
+	end_matcher(&m);
+	return true;
+}
+
+static bool matches(struct matcher *m, const char *text)
+{
+	int found;
+
+	if (m->given_up)
+		return false;
+	found = pcre2_match(m->code, (PCRE2_SPTR)text, strlen(text), 0, 0, m->match, m->context);
+	if (found < 0 && found != PCRE2_ERROR_NOMATCH)
+		m->given_up = text;
+	return found >= 0;
 }
 
 /* By its short name, or by all of it. */
-static bool matches_shape(const struct matcher *m, const struct timeline *tl, const struct op *op)
+static bool matches_shape(struct matcher *m, const struct timeline *tl, const struct op *op)
 {
 	const struct trace *t = tl->trace;
 	const ref shape = t->kernel.shape[op->row];
@@ -36,7 +83,7 @@ static bool matches_shape(const struct matcher *m, const struct timeline *tl, co
 }
 
 static void mark_kernels(struct change *out, const struct model *model, const struct timeline *tl,
-                         const struct matcher *m, struct arena *arena)
+                         struct matcher *m, struct arena *arena)
 {
 	uint8_t *nodes = arena_array(arena, uint8_t, model->graph.n);
 	uint8_t *of_shape = arena_array(arena, uint8_t, tl->trace->kernel_shape.n); /* 0 not looked at, 1 no, 2 yes */
@@ -62,19 +109,14 @@ static bool change_kernels(struct change *out, const struct model *model, const 
                            const char *pattern, struct arena *arena, struct err *err)
 {
 	struct matcher m;
-	PCRE2_UCHAR why[256];
-	PCRE2_SIZE at;
-	int error;
 
-	m.code = pcre2_compile((PCRE2_SPTR)pattern, PCRE2_ZERO_TERMINATED, 0, &error, &at, NULL);
-	if (!m.code) {
-		pcre2_get_error_message(error, why, sizeof(why));
-		return fail(err, "what-if kernel:%.100s: character %zu: %s", pattern, (size_t)at, (char *)why);
-	}
-	m.match = pcre2_match_data_create_from_pattern(m.code, NULL);
+	if (!compile(&m, pattern, err))
+		return false;
 	mark_kernels(out, model, tl, &m, arena);
-	pcre2_match_data_free(m.match);
-	pcre2_code_free(m.code);
+	end_matcher(&m);
+	if (m.given_up)
+		return fail(err, "what-if kernel:%.100s: takes too long on %.100s (too many ways to match)", pattern,
+		            m.given_up);
 	return true;
 }
 

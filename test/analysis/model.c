@@ -333,6 +333,7 @@ TEST(what_if, refuses_what_is_no_question)
 		"",        "kernel",    "kernel=2x", "kernel:=2x",  "kernel:a",    "copy",       "copy:a=0",
 		"gpu=0",   "host=fast", "host=-1",   "=0",          "rank:1=2x",   "rank=peers", "sync=0.5",
 		"sync=2x", "launch=",   "range:=0",  "kernel:[=2x", "kernel:a=0x", "Host=0",
+		"rank:a=peers", "rank:-1=peers",
 	};
 	struct bench *b = bench_of(one_kernel, 0, 105);
 	struct what_if out;
@@ -341,6 +342,11 @@ TEST(what_if, refuses_what_is_no_question)
 	for (size_t i = 0; i < ARRAY_LEN(wrong); i++)
 		if (what_if_answer(&out, &b->model, &b->tl, wrong[i], &b->limits, &b->arena, &err))
 			test_fail(__FILE__, __LINE__, "%s was understood", wrong[i]);
+	for (size_t i = 0; i < ARRAY_LEN(wrong); i++)
+		if (what_if_check(wrong[i], &err))
+			test_fail(__FILE__, __LINE__, "%s was understood without a model", wrong[i]);
+	EXPECT_DONE(what_if_check("kernel:a.*b=0.5", &err), err);
+	EXPECT_DONE(what_if_check("rank:12=peers", &err), err);
 	EXPECT(!what_if_answer(&out, &b->model, &b->tl, "kernel:[=2x", &b->limits, &b->arena, &err));
 	EXPECT_EQ_TEXT(err.text, "what-if kernel:[: character 1: missing terminating ] for character class");
 	EXPECT(!what_if_answer(&out, &b->model, &b->tl, "gpu=0", &b->limits, &b->arena, &err));
