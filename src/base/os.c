@@ -203,6 +203,11 @@ bool os_commit(struct os_draft *draft, bool replace, struct err *err)
 		return false;
 	}
 	draft->fd = -1;
+	if (replace && os_is_special(draft->path)) {
+		fail(err, "%s: no file that could be replaced", draft->path);
+		os_discard(draft);
+		return false;
+	}
 	moved = replace ? rename(draft->temporary, draft->path) == 0
 			: link(draft->temporary, draft->path) == 0;
 	/* A file system without hard links still has rename. */
@@ -211,7 +216,7 @@ bool os_commit(struct os_draft *draft, bool replace, struct err *err)
 	cause = errno;
 	if (!moved)
 		fail(err, "%s: %s", draft->path,
-		     cause == EEXIST ? "exists (-f replaces it)" : strerror(cause));
+		     cause == EEXIST ? "exists (--force-overwrite replaces it)" : strerror(cause));
 	os_discard(draft);
 	return moved;
 }
@@ -225,6 +230,19 @@ void os_discard(struct os_draft *draft)
 	block_end(draft->path);
 	block_end(draft->temporary);
 	*draft = (struct os_draft){ .fd = -1 };
+}
+
+bool os_pour(const char *path, const void *p, size_t n, struct err *err)
+{
+	struct os_draft into = { .fd = open(path, O_WRONLY | O_CLOEXEC), .path = (char *)path };
+	bool done;
+
+	if (into.fd < 0)
+		return fail(err, "%s: %s", path, strerror(errno));
+	done = os_write(&into, p, n, err);
+	if (close(into.fd) != 0 && done)
+		return fail(err, "%s: %s", path, strerror(errno));
+	return done;
 }
 
 static char *temporary_path(const char *folder)
@@ -360,6 +378,13 @@ bool os_is_folder(const char *path)
 	struct stat st;
 
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+bool os_is_special(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
 }
 
 static bool run(const char *const argv[], bool quiet, struct err *err)

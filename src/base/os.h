@@ -52,6 +52,9 @@ bool os_write(struct os_draft *draft, const void *p, size_t n, struct err *err) 
 bool os_commit(struct os_draft *draft, bool replace, struct err *err) MUST_CHECK;
 void os_discard(struct os_draft *draft);
 
+/* Write into what is there already: a device, a pipe. */
+bool os_pour(const char *path, const void *p, size_t n, struct err *err) MUST_CHECK;
+
 /*
  * A file for what does not fit in memory. It has no name, so that nothing is
  * left when the process is ended, until os_temporary_name gives it one for a
@@ -81,6 +84,7 @@ bool os_exists(const char *path);
 uint64_t os_file_size(const char *path);       /* 0 if there is none */
 int64_t os_modified_ns(const char *path);      /* since 1970; 0 if there is none */
 bool os_is_folder(const char *path);
+bool os_is_special(const char *path);          /* a device, a pipe or a socket: written to, never replaced */
 
 /*
  * Run a program and wait for it; its output goes to ours. False when it could

@@ -75,6 +75,10 @@ bool output_write(const struct call *call, const char *path, bool replace, const
 		fflush(stdout);
 		return write_command(path + 1, text, call->err);
 	}
+	if (os_is_special(path)) {
+		fflush(stdout);
+		return os_pour(path, text->p, text->n, call->err);
+	}
 	if (!os_draft(path, &draft, call->err))
 		return false;
 	if (os_write(&draft, text->p, text->n, call->err) && os_commit(&draft, replace, call->err))
