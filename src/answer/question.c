@@ -36,7 +36,15 @@ bool question_check(const struct question *q, struct err *err)
 	struct thresholds limits;
 
 	return read_thresholds(q, &limits, err) &&
-	       (answer_format_find(q->format) || fail(err, "%s: no such format", q->format));
+	       (answer_format_find(q->format) || fail(err, "%s: no such format (text, markdown, json or html)", q->format));
+}
+
+bool question_check_what_ifs(const struct question *q, struct err *err)
+{
+	for (size_t i = 0; i < q->n_what_ifs; i++)
+		if (!what_if_check(q->what_ifs[i], err))
+			return false;
+	return true;
 }
 
 static struct speech speech_of(const struct question *q, struct arena *arena)

@@ -36,6 +36,9 @@ bool question_speaks(const char *language);
 /* Check what can be checked without the file: format, thresholds. */
 bool question_check(const struct question *q, struct err *err) MUST_CHECK;
 
+/* Check the what-ifs of a trace; those of a graph of tasks have other words. */
+bool question_check_what_ifs(const struct question *q, struct err *err) MUST_CHECK;
+
 /*
  * Answer. Adds the report to out, and to path_rows, if it is not NULL, the
  * pieces of the critical path as csv. False when the file is damaged or a

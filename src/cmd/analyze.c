@@ -11,13 +11,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "answer/question.h"
 #include "base/os.h"
 #include "base/text.h"
 #include "cmd/outputs.h"
 #include "import/import.h"
-#include "query/steps.h"
 #include "report/render.h"
 
 enum { MOST_TASK_BYTES = 1 << 28 };
@@ -44,7 +44,7 @@ bool analyze_window(const struct call *call, struct trace *trace, struct window 
 	}
 	if (o->filter_nvtx) {
 		if (!window_of_nvtx(trace, o->filter_nvtx, &one, call->err))
-			return false;
+			return fail_in(call->err, "%s", trace->path);
 		narrow(out, one);
 	}
 	return true;
@@ -75,7 +75,7 @@ static const char *find_format(const struct analyze_options *o)
 	if (o->formats.n)
 		return o->formats.word[0];
 	for (size_t i = 0; dot && (name = question_format(i, &summary, &suffix)); i++)
-		if (strcmp(dot, suffix) == 0)
+		if (strcasecmp(dot, suffix) == 0)
 			return name;
 	return "text";
 }
@@ -101,28 +101,6 @@ static struct question question_of(const struct call *call)
 		.with_warm_up = o->with_warm_up,
 		.device = o->device.given ? o->device.value : NULL_i64,
 	};
-}
-
-/* Words first: a long import should not end in a misspelt one. */
-static enum status check(struct call *call, const struct question *q, bool has_rules)
-{
-	const struct analyze_options *o = call->options;
-	struct window window;
-	int64_t first, last;
-
-	if (o->filter_time && !window_of_times(o->filter_time, &window, call->err))
-		return STATUS_WRONG;
-	if (o->steps && !steps_read(o->steps, &first, &last, call->err))
-		return STATUS_WRONG;
-	if (has_rules)
-		return analyze_rules_check(call);
-	if (o->lang && !question_speaks(o->lang))
-		return wrong(call, "analyze: --lang: %s: en and zh are what there is", o->lang);
-	if (o->formats.n > 1 || o->outputs.n > 1)
-		return wrong(call, "analyze: one report has one format and one output");
-	if (!question_check(q, call->err))
-		return wrong(call, "analyze: %s", arena_copy(call->arena, call->err->text, strlen(call->err->text)));
-	return STATUS_DONE;
 }
 
 static bool write_report(const struct call *call, const struct text *text)
@@ -247,16 +225,23 @@ static enum status run_on_files(struct call *call, struct question *q, bool has_
 	}
 	if (is_tasks) {
 		ui_clear(call->ui);
+		analyze_note_idle_options(call, ON_TASKS);
 		status = report_on_tasks(call, q, &tasks);
 		text_end(&tasks);
 		return status;
 	}
+	analyze_note_idle_options(call, has_rules ? ON_RULES : ON_TRACE);
+	if (!has_rules && !analyze_check_what_ifs(call, q))
+		return STATUS_WRONG;
 	trace = import_open(call->operands, call->n_operands, &how, call->ui, call->err);
 	if (!trace)
 		return STATUS_FAILED;
 	ui_clear(call->ui);
 	note_losses(trace, call->ui);
-	status = has_rules ? analyze_rules(call, trace) : report_on(call, trace, q);
+	if (has_rules)
+		status = analyze_rules(call, trace);
+	else
+		status = analyze_check_ranks(call, trace) ? report_on(call, trace, q) : STATUS_FAILED;
 	trace_close(trace);
 	return status;
 }
@@ -277,7 +262,7 @@ static enum status run(struct call *call)
 		return list_thresholds(call, &q);
 	if (!call->n_operands)
 		return wrong(call, "analyze: no file given");
-	status = check(call, &q, has_rules);
+	status = analyze_check(call, &q, has_rules);
 	return status == STATUS_DONE ? run_on_files(call, &q, has_rules) : status;
 }
 

@@ -25,6 +25,9 @@ $ fathom analyze test/data/nsys/gpt_train.sqlite.gz | wc -l | awk '{ print $1 <=
 # Which rank is late, and why.
 $ fathom analyze test/data/ddp/balanced.rank0.json.gz test/data/ddp/balanced.rank1.json.gz | grep 'arrived last'
   rank 1 arrived last in 33 of 33 collectives (its CPU submits later); its peers waited 76.8 ms for
+$ fathom analyze test/data/ddp/balanced.rank0.json.gz test/data/ddp/straggler.rank1.json.gz
+fathom: straggler.rank1.json.gz: begins 16.6 s after balanced.rank0.json.gz ends: not ranks of one run (fathom diff compares runs)
+? 1
 $ fathom analyze -f json test/data/ddp/nsys_balanced.sqlite.gz | grep -c '"fathom_analysis": 1'
 1
 
@@ -37,8 +40,18 @@ $ fathom analyze -o report.html test/data/nsys/step.sqlite.gz; head -n 1 report.
 <!DOCTYPE html>
 0
 ? 1
+$ fathom analyze -o report.JSON test/data/nsys/step.sqlite.gz; sed -n 2p report.JSON
+  "fathom_analysis": 1,
 $ fathom analyze -f html -o report.md --force-overwrite test/data/nsys/step.sqlite.gz; head -n 1 report.md
 <!DOCTYPE html>
+
+# A pipe or a device is written to, and never replaced.
+$ mkfifo pipe; (cat pipe > through &); fathom analyze -o pipe --force-overwrite test/data/nsys/step.sqlite.gz; test -p pipe
+$ fathom analyze -o /dev/full test/data/nsys/step.sqlite.gz
+fathom: /dev/full: No space left on device after 0 bytes
+? 1
+$ fathom import test/data/nsys/step.sqlite.gz -f -o pipe 2>&1 | tail -n 1; test -p pipe
+fathom: pipe: no file that could be replaced
 
 # The language is that of the locale, or as asked; colour is for terminals.
 $ LC_ALL=zh_CN.UTF-8 fathom analyze test/data/nsys/launch_bound.sqlite.gz | grep -c '启动受限'
@@ -70,8 +83,14 @@ $ fathom analyze -f json --what-if copy=0 test/data/nsys/pageable_copy.sqlite.gz
         "text": "copy=0",
         "asked": true,
         "answered": true,
-$ fathom analyze --what-if nonsense test/data/nsys/step.sqlite.gz > /dev/null 2>&1
-? 1
+$ fathom analyze --what-if nonsense no-such-file
+fathom: analyze: what-if nonsense: not understood (kernel:REGEX=2x, range:NAME=0, rank:N=peers, or one of copy, launch, sync, comm, host and =0)
+? 2
+$ fathom analyze --what-if 'kernel:[=2x' test/data/nsys/step.sqlite.gz
+fathom: analyze: what-if kernel:[: character 1: missing terminating ] for character class
+? 2
+$ fathom analyze --what-if 'kernel:(.*)*(.*)*(.*)*x\1\1=2x' test/data/nsys/gpt_train.sqlite.gz 2>&1 | grep -c 'takes too long on'
+1
 $ fathom analyze -f json --path path.csv test/data/nsys/gpt_train.sqlite.gz | sed -n 's/.*"length_ns": \([0-9]*\),/\1/p' > length; awk -F, 'NR > 1 { sum += $2 - $1 } END { printf "%.0f\n", sum }' path.csv | diff - length
 
 # The rules of nsys, in its layout; known options of nsys are taken.
@@ -114,7 +133,32 @@ $ fathom analyze
 fathom: analyze: no file given
 ? 2
 $ fathom analyze -f pdf no-such-file
-fathom: analyze: pdf: no such format
+fathom: analyze: pdf: no such format (text, markdown, json or html)
 ? 2
+$ fathom analyze -f csv no-such-file
+fathom: analyze: csv: a format of rules (-r all), not of the report (--help-formats)
+? 2
+$ fathom analyze --filter-time 1s/1s no-such-file
+fathom: time window 1s/1s: ends where it starts
+? 2
+$ fathom analyze -o a.json --path a.json no-such-file
+fathom: analyze: --path: a.json: is where the report goes (-o)
+? 2
+$ fathom analyze -f json --path - no-such-file
+fathom: analyze: --path: - is where the json goes (-o names a file for it)
+? 2
+$ fathom analyze -o '' no-such-file
+fathom: analyze: --output: no file named
+? 2
+
+# What changes nothing is told.
+$ fathom analyze -r gpu_gaps --path rows.csv --steps 1-2 test/data/nsys/step.sqlite.gz 2>&1 > /dev/null
+fathom: note: analyze: --steps changes nothing with rules
+fathom: note: analyze: --path changes nothing with rules
+$ fathom analyze --timeunit usec test/data/nsys/step.sqlite.gz 2>&1 > /dev/null
+fathom: note: analyze: --timeunit changes nothing without --rule
+$ fathom analyze -r all --device 0 tasks.json 2>&1 > /dev/null
+fathom: note: analyze: --device changes nothing for a graph of tasks
+fathom: note: analyze: --rule changes nothing for a graph of tasks
 $ fathom analyze no-such-file > /dev/null 2>&1
 ? 1
