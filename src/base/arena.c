@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 enum { FIRST_BLOCK = 4096, LARGEST_BLOCK = 1 << 20, ALIGN = 16, LARGE_PAGE = 2 << 20, LARGE_BLOCK = 8 << 20 };
 
@@ -83,6 +84,66 @@ void *block_grow(void *block, size_t n)
 void block_end(void *block)
 {
 	free(block);
+}
+
+static size_t whole_pages(size_t n)
+{
+	return (n + LARGE_PAGE - 1) & ~(size_t)(LARGE_PAGE - 1);
+}
+
+static void fill(uint64_t *cells, uint64_t pattern, size_t n)
+{
+	for (size_t i = 0; i < (n + sizeof(pattern) - 1) / sizeof(pattern); i++)
+		cells[i] = pattern;
+}
+
+/* The same large page, mapped side by side; NULL where that is not to be had. */
+static void *map_repeated(uint64_t pattern, size_t n)
+{
+	const size_t size = whole_pages(n);
+	const int file = memfd_create("fathom-pattern", MFD_CLOEXEC);
+	char *all = file < 0 || ftruncate(file, LARGE_PAGE) != 0 ? MAP_FAILED :
+		    mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	bool done = all != MAP_FAILED;
+
+	for (size_t at = 0; done && at < size; at += LARGE_PAGE) {
+		const int access = at == 0 ? PROT_READ | PROT_WRITE : PROT_READ;
+
+		done = mmap(all + at, LARGE_PAGE, access, MAP_SHARED | MAP_FIXED, file, 0) != MAP_FAILED;
+		if (done && at == 0)
+			fill((uint64_t *)(void *)all, pattern, LARGE_PAGE);
+	}
+	if (file >= 0)
+		close(file);
+	if (!done && all != MAP_FAILED)
+		munmap(all, size);
+	return done ? all : NULL;
+}
+
+const void *pattern_take(uint64_t pattern, size_t n)
+{
+	uint64_t *cells;
+
+	if (n < LARGE_BLOCK) {
+		cells = block_take(n + sizeof(pattern));
+	} else {
+		cells = map_repeated(pattern, n);
+		if (cells)
+			return cells;
+		cells = mmap(NULL, whole_pages(n), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (cells == MAP_FAILED)
+			no_memory(n);
+	}
+	fill(cells, pattern, n);
+	return cells;
+}
+
+void pattern_end(const void *bytes, size_t n)
+{
+	if (n < LARGE_BLOCK)
+		block_end((void *)(uintptr_t)bytes);
+	else
+		munmap((void *)(uintptr_t)bytes, whole_pages(n));
 }
 
 void *arena_take(struct arena *a, size_t n)

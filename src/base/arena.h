@@ -49,3 +49,10 @@ void arena_end(struct arena *a);
 void *block_take(size_t n);
 void *block_grow(void *block, size_t n);
 void block_end(void *block);
+
+/*
+ * n bytes that repeat a pattern, to be read only; as many as there are, large
+ * ones take the memory of a few. Given back by pattern_end with the same n.
+ */
+const void *pattern_take(uint64_t pattern, size_t n);
+void pattern_end(const void *bytes, size_t n);

@@ -176,6 +176,9 @@ void *file_keep(struct trace *trace, void *block);
 /* An array of n equal cells, shared by all that ask for the like. Owned by the trace. */
 const void *file_constant(struct trace *trace, size_t size, uint64_t bits, size_t n);
 
+/* Give back what file_constant took. */
+void file_end_constants(struct trace *trace);
+
 /* True when the rows of its table mean nothing without the column. */
 bool file_is_key(enum table_id t, size_t column);
 

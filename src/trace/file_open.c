@@ -445,6 +445,7 @@ void trace_close(struct trace *trace)
 		return;
 	if (trace->file)
 		os_unmap(&trace->file->map);
+	file_end_constants(trace);
 	for (size_t i = 0; i < trace->n_blocks; i++)
 		block_end(trace->blocks[i]);
 	block_end(trace->blocks);

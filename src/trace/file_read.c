@@ -40,7 +40,6 @@ const void *file_constant(struct trace *trace, size_t size, uint64_t bits, size_
 {
 	static const uint64_t nothing = 0;
 	const uint64_t pattern = repeat(bits, size);
-	uint64_t *cells;
 	struct trace_constant *constant;
 
 	if (n == 0)
@@ -48,14 +47,16 @@ const void *file_constant(struct trace *trace, size_t size, uint64_t bits, size_
 	for (constant = trace->constants; constant; constant = constant->next)
 		if (constant->pattern == pattern && constant->bytes >= n * size)
 			return constant->block;
-	n = (n * size + sizeof(pattern) - 1) / sizeof(pattern);
-	cells = file_keep(trace, block_take(n * sizeof(pattern)));
-	for (size_t i = 0; i < n; i++)
-		cells[i] = pattern;
 	constant = arena_array(&trace->arena, struct trace_constant, 1);
-	*constant = (struct trace_constant){ trace->constants, pattern, n * sizeof(pattern), cells };
+	*constant = (struct trace_constant){ trace->constants, pattern, n * size, pattern_take(pattern, n * size) };
 	trace->constants = constant;
-	return cells;
+	return constant->block;
+}
+
+void file_end_constants(struct trace *trace)
+{
+	for (; trace->constants; trace->constants = trace->constants->next)
+		pattern_end(trace->constants->block, trace->constants->bytes);
 }
 
 /* The payload, verified; in the map. */
