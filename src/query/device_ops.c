@@ -75,10 +75,10 @@ static int by_value(const void *pa, const void *pb)
 static void sort_by_digits(int64_t *values, size_t n, int64_t least, uint64_t range)
 {
 	enum { BITS = 11, N_DIGITS = 1 << BITS };
-	uint64_t *from = block_take(2 * n * sizeof(*from)), *to = from + n, *const block = from;
+	uint64_t *from = (uint64_t *)values, *to = block_take(n * sizeof(*to)), *const block = to;
 
 	for (size_t i = 0; i < n; i++)
-		from[i] = (uint64_t)values[i] - (uint64_t)least;
+		from[i] -= (uint64_t)least;
 	for (unsigned shift = 0; shift < 64 && range >> shift; shift += BITS) {
 		uint64_t *const other = from;
 		size_t at[N_DIGITS + 1] = { 0 };
