@@ -178,7 +178,12 @@ void op_classes_begin(struct op_classes *out, const struct trace *t, struct aren
 	struct comm_range *ranges;
 	size_t n;
 
-	*out = (struct op_classes){ .trace = t, .of_shape = arena_array(arena, uint8_t, t->kernel_shape.n) };
+	*out = (struct op_classes){
+		.trace = t,
+		.of_shape = arena_array(arena, uint8_t, t->kernel_shape.n),
+		.op = IF_RECORDED(t, kernel, op),
+		.collective = IF_RECORDED(t, kernel, collective),
+	};
 	if (t->mpi.n == 0 && !has_comm_domain(t))
 		return;
 	ranges = arena_array(arena, struct comm_range, t->nvtx.n + t->mpi.n);
@@ -235,7 +240,7 @@ static enum op_class class_of_copy(const struct trace *t, ref row)
 static enum op_class class_of_kernel(struct op_classes *c, ref row, int64_t at_ns, ref thread, bool *fused)
 {
 	const struct trace *t = c->trace;
-	const ref shape = t->kernel.shape[row], op = t->kernel.op[row];
+	const ref shape = t->kernel.shape[row], op = c->op ? c->op[row] : NULL_ref;
 	enum shape_class class = SHAPE_COMPUTE;
 
 	if (shape != NULL_ref) {
@@ -246,7 +251,7 @@ static enum op_class class_of_kernel(struct op_classes *c, ref row, int64_t at_n
 	*fused = class == SHAPE_FUSED;
 	if (*fused)
 		return OP_COMPUTE;
-	if (t->kernel.collective[row] != NULL_ref || (op != NULL_ref && t->op.collective[op] != NULL_ref) ||
+	if ((c->collective && c->collective[row] != NULL_ref) || (op != NULL_ref && t->op.collective[op] != NULL_ref) ||
 	    is_in_comm_call(c, at_ns, thread))
 		return OP_COMM;
 	return class == SHAPE_COMM ? OP_COMM : OP_COMPUTE;

@@ -19,7 +19,7 @@
 
 void call_sums_begin(struct call_sums *out, const struct timeline *tl, struct arena *arena)
 {
-	out->n_ops = arena_array(arena, uint64_t, tl->n_calls + 1);
+	out->n_ops = arena_array(arena, uint32_t, tl->n_calls + 1);
 	out->last_end_ns = arena_array(arena, int64_t, tl->n_calls);
 	out->thread_of = arena_array(arena, uint32_t, tl->trace->thread.n);
 	for (size_t i = 0; i < tl->n_calls; i++) {
@@ -97,7 +97,7 @@ static void sum_launched(const struct timeline *tl, const struct call_sums *sums
 	if (f->last_end_ns != NULL_i64 || thread == NULL_ref)
 		return;
 	calls_in(tl, thread, f->host, &first, &end);
-	f->n_ops = (uint32_t)(sums->n_ops[end] - sums->n_ops[first]);
+	f->n_ops = sums->n_ops[end] - sums->n_ops[first];
 	for (size_t i = first; i < end; i++)
 		if (sums->last_end_ns[i] > f->last_end_ns)
 			f->last_end_ns = sums->last_end_ns[i];

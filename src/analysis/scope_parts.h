@@ -27,7 +27,7 @@ void found_add(struct found_steps *steps, const struct found_step *step, struct 
 
 /* What the calls of each thread launched, for sums over a span of calls. */
 struct call_sums {
-	uint64_t *n_ops;        /* by call, n_calls + 1: operations of all calls before it */
+	uint32_t *n_ops;        /* by call, n_calls + 1: operations of all calls before it */
 	int64_t *last_end_ns;   /* by call: latest end of its operations, or NULL_i64 */
 	uint32_t *thread_of;    /* by row of thread: its index in threads, or NULL_ref */
 };

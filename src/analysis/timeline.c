@@ -21,7 +21,7 @@ static bool is_node(const struct timeline_parts *p, const struct op *op, const s
 
 	if (op->table == OF_GRAPH_RUN)
 		return false;
-	return nodes[op->row] != NULL_u64 || (call && call->class == CALL_GRAPH_LAUNCH);
+	return (nodes && nodes[op->row] != NULL_u64) || (call && call->class == CALL_GRAPH_LAUNCH);
 }
 
 static struct call *join_op(struct timeline_parts *p, uint32_t index)
@@ -79,9 +79,9 @@ static void join(struct timeline_parts *p)
 	p->launch_of[OF_MEMCPY] = t->memcpy.launch;
 	p->launch_of[OF_MEMSET] = t->memset.launch;
 	p->launch_of[OF_GRAPH_RUN] = t->graph_run.launch;
-	p->node_of[OF_KERNEL] = t->kernel.graph_node;
-	p->node_of[OF_MEMCPY] = t->memcpy.graph_node;
-	p->node_of[OF_MEMSET] = t->memset.graph_node;
+	p->node_of[OF_KERNEL] = IF_RECORDED(t, kernel, graph_node);
+	p->node_of[OF_MEMCPY] = IF_RECORDED(t, memcpy, graph_node);
+	p->node_of[OF_MEMSET] = IF_RECORDED(t, memset, graph_node);
 	p->n_ops_of_stream = arena_array(p->scratch, uint32_t, t->stream.n);
 	op_classes_begin(&classes, t, p->scratch);
 	for (size_t i = 0; i < tl->n_ops; i++) {

@@ -186,8 +186,9 @@ void events_begin(struct timeline_parts *p)
 	const struct trace *t = p->tl->trace;
 	bool by_call = false;
 
-	p->sync_of_call = arena_array(p->scratch, ref, p->tl->n_calls);
-	for (size_t i = 0; i < p->tl->n_calls; i++)
+	if (t->sync.n)
+		p->sync_of_call = arena_array(p->scratch, ref, p->tl->n_calls);
+	for (size_t i = 0; i < p->tl->n_calls && t->sync.n; i++)
 		p->sync_of_call[i] = NULL_ref;
 	for (size_t i = 0; i < t->sync.n; i++) {
 		const ref launch = t->sync.launch[i];

@@ -104,13 +104,23 @@ static void add(struct part *part, int64_t key, uint32_t value)
 	part->value[part->n++] = value;
 }
 
+/* The operation with the latest end from the key's first place to this one. */
+static uint32_t latest_at(const struct submissions *s, size_t at)
+{
+	return s->latest[at] ? s->latest[at] - 1 : s->order[at];
+}
+
 static void put(struct submissions *s, const struct timeline *tl, size_t first, size_t at, uint32_t op, int64_t at_ns)
 {
-	const bool is_latest = at == first || tl->ops[s->latest[at - 1]].end_ns < tl->ops[op].end_ns;
+	const uint32_t latest = at == first ? NULL_ref : latest_at(s, at - 1);
 
 	s->order[at] = op;
 	s->at_ns[at] = at_ns;
-	s->latest[at] = is_latest ? op : s->latest[at - 1];
+	/* Pages of a stream whose operations do not overlap stay empty. */
+	if (latest != NULL_ref && tl->ops[latest].end_ns >= tl->ops[op].end_ns)
+		s->latest[at] = 1 + latest;
+	else if (s->latest[at])
+		s->latest[at] = 0;
 }
 
 /* Order one key's places, which hold its operations in any order. */
@@ -230,7 +240,7 @@ uint32_t submissions_latest(const struct submissions *s, uint32_t key, int64_t a
 {
 	const size_t n = submissions_until(s, key, at_ns);
 
-	return n ? s->latest[s->first[key] + n - 1] : NULL_ref;
+	return n ? latest_at(s, s->first[key] + n - 1) : NULL_ref;
 }
 
 const struct submissions *parts_by_context(struct timeline_parts *p)

@@ -24,6 +24,10 @@ static inline enum quarantine judge_span(int64_t start_ns, int64_t end_ns)
 	return N_QUARANTINES;
 }
 
+/* The column, or NULL when it has no values: then nobody need look at it row by row. */
+#define IF_RECORDED(trace, t, c)                                                                                       \
+	((trace)->column_state[TABLE_##t][COL_##t##_##c] == STATE_RECORDED ? (trace)->t.c : NULL)
+
 /* What a function waits for by what it is. */
 enum wait_kind { WAIT_NONE, WAIT_DEVICE, WAIT_STREAM, WAIT_EVENT, WAIT_COPY, WAIT_FREE, WAIT_HIDDEN, N_WAIT_KINDS };
 
@@ -43,6 +47,7 @@ enum wait_kind call_names_wait(struct call_names *names, str_id name);
 struct op_classes {
 	const struct trace *trace;
 	uint8_t *of_shape; /* by kernel_shape: enum shape_class of op_class.c */
+	const ref *op, *collective; /* of kernel; NULL without values */
 	struct comm_ranges {
 		int64_t *start_ns, *end_ns; /* of one thread: sorted and disjoint */
 		uint32_t *first;            /* by thread, n_threads + 1 */
@@ -59,7 +64,7 @@ struct submissions {
 	uint32_t *first;   /* by key, n_keys + 1: places */
 	uint32_t *order;   /* by place: the operation */
 	int64_t *at_ns;    /* by place: when it was submitted; never falls inside a key */
-	uint32_t *latest;  /* by place: the operation with the latest end from the key's first place to this one */
+	uint32_t *latest;  /* by place: 0: no earlier one of the key ends behind it; else 1 + the one that ends last */
 	size_t n_keys;
 	bool is_ordered;   /* within each stream the order is that of ops */
 };
@@ -124,13 +129,13 @@ struct timeline_parts {
 	struct call_names names;
 	uint8_t *wait_of_call;       /* enum wait_kind */
 	uint32_t *n_ops_of_stream;
-	ref *sync_of_call;           /* first row of sync that belongs to a call, or NULL_ref */
+	ref *sync_of_call;           /* first row of sync that belongs to a call, or NULL_ref; NULL without rows */
 	uint32_t *device_of_stream;  /* index in devices, or NULL_ref */
 	uint32_t *context_of_stream; /* number of (process, device, context) */
 	uint32_t *meant_stream;      /* by stream: itself, or the one with operations that its rows are about */
 	size_t n_contexts;
 	const ref *launch_of[OF_GRAPH_RUN + 1]; /* by enum of_table, by row */
-	const uint64_t *node_of[OF_GRAPH_RUN + 1];
+	const uint64_t *node_of[OF_GRAPH_RUN + 1]; /* NULL without values */
 	struct submissions by_stream;
 	struct submissions by_context; /* first is NULL until somebody needs it */
 	struct events events;
@@ -150,6 +155,11 @@ void streams_begin(struct timeline_parts *p);
 
 /* Index records of events, and which row of sync belongs to which call. */
 void events_begin(struct timeline_parts *p);
+
+static inline ref sync_of_call(const struct timeline_parts *p, size_t call)
+{
+	return p->sync_of_call ? p->sync_of_call[call] : NULL_ref;
+}
 
 /* Where the event that a row of sync waits for was recorded. False when the trace does not tell. */
 bool events_find(const struct timeline_parts *p, size_t sync_row, int64_t at_ns, uint32_t *stream,

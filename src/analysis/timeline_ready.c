@@ -304,7 +304,7 @@ static bool is_hidden(const struct timeline_parts *p, size_t call, const uint32_
 	if (p->wait_of_call[call] == WAIT_HIDDEN)
 		return true;
 	/* With one stream there is nobody else to wait for. */
-	return tl->calls[call].class == CALL_STREAM_WAIT && p->sync_of_call[call] == NULL_ref &&
+	return tl->calls[call].class == CALL_STREAM_WAIT && sync_of_call(p, call) == NULL_ref &&
 	       n_streams[tl->threads[tl->calls[call].thread].process] > 1;
 }
 

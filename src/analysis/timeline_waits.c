@@ -230,7 +230,7 @@ static bool find_described(const struct waits *w, const struct call *call, enum 
 static bool find_scope(const struct waits *w, size_t index, enum wait_kind kind, uint32_t last_op, uint32_t *found)
 {
 	struct call *call = &w->p->tl->calls[index];
-	const ref row = w->p->sync_of_call[index];
+	const ref row = sync_of_call(w->p, index);
 	struct candidate c;
 
 	if (row != NULL_ref && find_described(w, call, kind, row, &c)) {
@@ -343,7 +343,8 @@ static void resolve_polls(const struct waits *w, size_t first, size_t end, uint3
 	struct timeline *tl = w->p->tl;
 	struct call whole = tl->calls[first];
 	struct call *last = &tl->calls[end - 1];
-	const ref row = w->p->sync_of_call[first] != NULL_ref ? w->p->sync_of_call[first] : w->p->sync_of_call[end - 1];
+	const ref of_first = sync_of_call(w->p, first);
+	const ref row = of_first != NULL_ref ? of_first : sync_of_call(w->p, end - 1);
 	const enum wait_kind kind = w->p->wait_of_call[first];
 	struct candidate c = { NULL_ref, false };
 	uint32_t found = NULL_ref;
