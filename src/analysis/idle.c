@@ -217,8 +217,9 @@ static int64_t clamp(int64_t t, int64_t low, int64_t high)
 static bool is_late(const struct gaps *g, const struct op *after, const struct call *call)
 {
 	const int64_t x = after->ready_ns;
-	const int64_t due_ns = x != NULL_i64 && x > call->end_ns ? x : call->end_ns;
+	int64_t due_ns = call->end_ns > g->w.gap_start_ns ? call->end_ns : g->w.gap_start_ns;
 
+	due_ns = x != NULL_i64 && x > due_ns ? x : due_ns;
 	return after->start_ns > due_ns && (double)duration_ns(due_ns, after->start_ns) > g->w.limits->launch_late_ns;
 }
 
