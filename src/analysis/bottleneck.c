@@ -450,3 +450,43 @@ struct verdict bottleneck_of(const struct bottleneck_input *in, struct arena *ar
 	arena_reset(arena, mark);
 	return v;
 }
+
+struct verdict bottleneck_of_windows(const struct bottleneck_input *in, const struct interval *windows, size_t n,
+				     struct arena *arena)
+{
+	const struct arena_mark mark = arena_mark(arena);
+	const struct data_copies copies = data_copies_of(in->tl, in->device, in->states, arena);
+	struct verdict v = { .class = BOTTLENECK_UNDECIDED, .coverage = NAN };
+	struct window_time sum = { 0 };
+
+	v.kernels = bottleneck_of_kernels(in->bounds, in->limits);
+	for (size_t i = 0; i < n; i++) {
+		const struct window_time time = window_time_of(in, &copies, windows[i]);
+
+		sum.inner_ns += time.inner_ns;
+		sum.starved_ns += time.starved_ns;
+		sum.latency_ns += time.latency_ns;
+		sum.refill_ns += time.refill_ns;
+		for (int s = 0; s < N_SHARES; s++)
+			sum.ns[s] += time.ns[s];
+	}
+	if (!set_shares(v.share, &sum))
+		v.share[SHARE_NONE] = 1;
+	v.inner_ns = sum.inner_ns;
+	memcpy(v.ns, sum.ns, sizeof(v.ns));
+	v.starved_ns = sum.starved_ns;
+	v.latency_ns = sum.latency_ns;
+	v.refill_ns = sum.refill_ns;
+	set_class(&v, in->limits);
+	for (size_t i = 0; i < n; i++) {
+		const struct window_time time = window_time_of(in, &copies, windows[i]);
+		double share[N_SHARES];
+
+		if (!set_shares(share, &time))
+			continue;
+		v.n_steps++;
+		v.n_steps_agree += agrees(&v, share, in->limits);
+	}
+	arena_reset(arena, mark);
+	return v;
+}

@@ -70,3 +70,10 @@ struct bottleneck_input {
 
 /* Judge a device: median of the steps' shares, else the window's. */
 struct verdict bottleneck_of(const struct bottleneck_input *in, struct arena *arena);
+
+/*
+ * Judge windows as one, by sums of their shares: the parts of steps. n_steps are
+ * windows. Classes are named, not tested: no criteria, never confirmed.
+ */
+struct verdict bottleneck_of_windows(const struct bottleneck_input *in, const struct interval *windows, size_t n,
+				     struct arena *arena);

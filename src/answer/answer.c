@@ -64,6 +64,7 @@ void answer_document(const struct answer *answer, struct document *out)
 	screen_sections(answer, out);
 	section_environment(answer, out);
 	section_use(answer, out);
+	section_step_phases(answer, out);
 	section_kernels(answer, out);
 	section_api(answer, out);
 	section_phases(answer, out);

@@ -62,6 +62,7 @@ void answer_json(const struct answer *answer, struct text *out);
 void screen_sections(const struct answer *a, struct document *d);
 void section_environment(const struct answer *a, struct document *d);
 void section_use(const struct answer *a, struct document *d);
+void section_step_phases(const struct answer *a, struct document *d);
 void section_kernels(const struct answer *a, struct document *d);
 void section_api(const struct answer *a, struct document *d);
 void section_phases(const struct answer *a, struct document *d);
@@ -78,6 +79,7 @@ void section_appendix(const struct answer *a, struct document *d);
 const char *say_device(const struct answer *a, size_t device);
 const char *say_verdict(const struct answer *a, size_t device);
 const char *say_mechanism(const struct answer *a, size_t device);  /* "" where there is nothing to add */
+const char *say_class_share(const struct answer *a, const struct verdict *v); /* of a class, both of a mixed one */
 const char *say_standing(const struct answer *a, size_t device);   /* confidence, steps, coverage, next class */
 const char *say_denominator(const struct answer *a, const struct verdict *v);
 const char *say_losses(const struct answer *a);

@@ -8,7 +8,7 @@
  */
 #pragma once
 
-#include "analysis/analysis.h"
+#include "analysis/step_phases.h"
 
 struct distribution {
 	uint64_t n;
@@ -122,6 +122,7 @@ struct facts {
 	struct loss_facts loss;
 	struct environment environment;
 	enum workload workload;
+	struct step_phases phases; /* of the main device */
 };
 
 /* Gather all. Owned by the arena. False when the file is damaged. */

@@ -507,6 +507,7 @@ void answer_json(const struct answer *a, struct text *out)
 	fields_steps(&j, a);
 	field_int(&j, "main_device", a->a->tl.n_devices ? (int64_t)a->a->main_device : NULL_i64);
 	fields_bottlenecks(&j, a);
+	fields_phases(&j, a);
 	fields_accounting(&j, a);
 	fields_idle(&j, a);
 	fields_path(&j, a);
@@ -514,7 +515,7 @@ void answer_json(const struct answer *a, struct text *out)
 	fields_findings(&j, a);
 	fields_kernels(&j, a);
 	fields_api(&j, a);
-	fields_phases(&j, a);
+	fields_launch_phases(&j, a);
 	fields_comm(&j, a);
 	fields_ranks(&j, a);
 	fields_memory(&j, a);

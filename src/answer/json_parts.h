@@ -18,6 +18,7 @@ void fields_findings(struct json *j, const struct answer *a);
 void fields_environment(struct json *j, const struct answer *a);
 void fields_kernels(struct json *j, const struct answer *a);
 void fields_api(struct json *j, const struct answer *a);
+void fields_launch_phases(struct json *j, const struct answer *a);
 void fields_phases(struct json *j, const struct answer *a);
 void fields_comm(struct json *j, const struct answer *a);
 void fields_ranks(struct json *j, const struct answer *a);

@@ -105,11 +105,11 @@ void fields_api(struct json *j, const struct answer *a)
 	field_end(j, '}');
 }
 
-void fields_phases(struct json *j, const struct answer *a)
+void fields_launch_phases(struct json *j, const struct answer *a)
 {
 	const struct facts *f = a->facts;
 
-	field_begin(j, "phases", '[');
+	field_begin(j, "launch_phases", '[');
 	for (size_t i = 0; i < f->n_kernels && i < MOST_ROWS; i++) {
 		const struct kernel_fact *k = &f->kernels[i];
 

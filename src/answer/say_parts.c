@@ -60,16 +60,39 @@ const char *say_denominator(const struct answer *a, const struct verdict *v)
 	return say_with(&a->speech, SAY_denominator_inner, say_ns(&a->speech, v->inner_ns));
 }
 
+/* The range of the program that holds most of the host's work, where ranges name most of it; else NULL. */
+static const char *host_range_name(const struct answer *a, size_t device)
+{
+	const struct verdict *v = device < a->a->tl.n_devices ? &a->a->devices[device].verdict : NULL;
+	int64_t ns;
+
+	return v && v->class == BOTTLENECK_HOST && !v->reason ? idle_name(a, device, IDLE_RANGE, &ns) : NULL;
+}
+
 static double class_share(const struct verdict *v, enum bottleneck class)
 {
 	return v->share[share_of_class[class]];
+}
+
+const char *say_class_share(const struct answer *a, const struct verdict *v)
+{
+	const struct speech *s = &a->speech;
+
+	if (v->class == BOTTLENECK_MIXED)
+		return say_with(s, SAY_joined, say_with(s, SAY_phase_class, say_class(s, v->mixed[0]),
+		                                        say_percent(s, class_share(v, v->mixed[0]))),
+		                say_with(s, SAY_phase_class, say_class(s, v->mixed[1]),
+		                         say_percent(s, class_share(v, v->mixed[1]))));
+	if (v->class == BOTTLENECK_DIFFUSE || v->class == BOTTLENECK_UNDECIDED)
+		return say_class(s, v->class);
+	return say_with(s, SAY_phase_class, say_class(s, v->class), say_percent(s, class_share(v, v->class)));
 }
 
 const char *say_verdict(const struct answer *a, size_t device)
 {
 	const struct speech *s = &a->speech;
 	const struct verdict *v;
-	const char *name = say_device(a, device), *why;
+	const char *name = say_device(a, device), *range = host_range_name(a, device), *why;
 
 	if (device >= a->a->tl.n_devices || !a->a->devices[device].account.kernel_busy_ns)
 		if (device >= a->a->tl.n_devices ||
@@ -88,7 +111,8 @@ const char *say_verdict(const struct answer *a, size_t device)
 		why = say_with(s, SAY_why_DIFFUSE, say_percent(s, a->a->limits.class_primary_share));
 		return say_with(s, SAY_verdict_MIXED, name, why, say_denominator(a, v));
 	default:
-		return say_with(s, SAY_verdict, name, say(s, whys[v->class]), say_class(s, v->class),
+		why = range ? say_with(s, SAY_why_host_range, say_name(s, range)) : say(s, whys[v->class]);
+		return say_with(s, SAY_verdict, name, why, say_class(s, v->class),
 		                say_percent(s, class_share(v, v->class)), say_denominator(a, v));
 	}
 }
@@ -453,6 +477,8 @@ const char *say_next_step(const struct answer *a)
 		                                 ? "?"
 		                                 : say_bytes(s, (double)m->peak_reserved_bytes)));
 	next = say_with(s, ids[class], say_name(s, name), pattern_for_ncu(s, name));
+	if (host_range_name(a, a->a->main_device))
+		next = say_with(s, SAY_next_host_range, say_name(s, host_range_name(a, a->a->main_device)));
 	if (class == BOTTLENECK_COMM && straggler(a))
 		next = say_with(s, SAY_next_rank, arena_print(s->arena, "%d", straggler(a)->rank),
 		                say_lateness(a, straggler(a)->cause));

@@ -94,7 +94,7 @@ void section_phases(const struct answer *a, struct document *d)
 	static const enum phrase_id titles[] = { SAY_col_kernel,  SAY_col_calls, SAY_col_api_pre, SAY_col_queue_wait,
 		                                 SAY_col_latency, SAY_col_exec,  SAY_col_orphans };
 	const struct speech *s = &a->speech;
-	struct section *section = document_section(d, "phases", say(s, SAY_section_phases), false);
+	struct section *section = document_section(d, "launch_phases", say(s, SAY_section_phases), false);
 	struct block *table = NULL;
 
 	for (size_t i = 0; i < a->facts->n_kernels && i < MOST_KERNELS; i++) {

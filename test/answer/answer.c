@@ -121,7 +121,7 @@ TEST(answer, refuses_what_it_does_not_know)
 	struct err err;
 
 	EXPECT(!question_check(&formats, &err));
-	EXPECT_EQ_TEXT(err.text, "pdf: no such format");
+	EXPECT_EQ_TEXT(err.text, "pdf: no such format (text, markdown, json or html)");
 	EXPECT(!question_check(&limits, &err));
 }
 
@@ -162,9 +162,9 @@ TEST(answer, offers_what_can_be_changed_and_not_the_step_itself)
 		"kernel a stream=7 correlation=1  9000..10000\n"
 		"kernel a stream=7 correlation=2 19000..20000\n"
 		"kernel a stream=7 correlation=3 29000..30000\n"
-		"nvtx step     0..10000\n"
-		"nvtx step 10000..20000\n"
-		"nvtx step 20000..30000\n"
+		"nvtx step kind=push     0..10000\n"
+		"nvtx step kind=push 10000..20000\n"
+		"nvtx step kind=push 20000..30000\n"
 		"api cudaLaunchKernel correlation=1  8000..8500\n"
 		"api cudaLaunchKernel correlation=2 18000..18500\n"
 		"api cudaLaunchKernel correlation=3 28000..28500\n"
