@@ -117,8 +117,10 @@ bool fieller_ratio(double x, double hx, double y, double hy, double *low, double
 bool fieller_of_runs(const double *before, size_t n_before, const double *after, size_t n_after, double *low,
 		     double *high);
 
+enum { RUNS_NEEDED_MOST = 10000 };
+
 /*
  * How many runs a side narrow the 95 % half width of the ratio to width, for
- * coefficients of variation between runs. Between 2 and 10,000.
+ * coefficients of variation between runs. Between 2 and RUNS_NEEDED_MOST, which stands for more, too.
  */
 size_t runs_needed(double cv_before, double cv_after, double width);

@@ -223,10 +223,13 @@ static const char *what_would_decide(const struct comparison *c, struct arena *a
 {
 	if (c->n_runs_needed)
 		return arena_print(
-			arena, "the interval reaches over the gate; about %zu runs a side would narrow it to the gate",
-			c->n_runs_needed);
+			arena, "the interval reaches over the gate; about %zu%s runs a side would narrow it to the gate",
+			c->n_runs_needed, c->n_runs_needed < RUNS_NEEDED_MOST ? "" : " or more");
 	return "the interval reaches over the gate; at least 5 runs a side would tell";
 }
+
+/* Values that a ratio of says something: times, or what is counted like them. */
+static bool has_ratio(const struct side *side) { return side->min >= 0 && side->median > 0 && isfinite(side->max); }
 
 static void judge(struct comparison *c, const struct compare_args *args, struct arena *arena)
 {
@@ -235,6 +238,12 @@ static void judge(struct comparison *c, const struct compare_args *args, struct 
 
 	if (!samples_n(&c->before.samples) || !samples_n(&c->after.samples)) {
 		decide(c, OUTCOME_INCONCLUSIVE, "a side has nothing that could be measured");
+		return;
+	}
+	if (!has_ratio(&c->before) || !has_ratio(&c->after)) {
+		decide(c, OUTCOME_INCONCLUSIVE, "values that are negative, mostly 0 or not finite have no ratio");
+		c->has_interval = false;
+		c->ratio.value = c->mean_low = c->mean_high = NAN;
 		return;
 	}
 	if (n < 2 || m < 2) {

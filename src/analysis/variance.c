@@ -6,8 +6,6 @@
 
 #include "analysis/bootstrap.h"
 
-enum { MOST_RUNS = 10000 };
-
 /* ---- distributions ---- */
 
 double normal_share(double z) { return erfc(-z * M_SQRT1_2) / 2; }
@@ -185,10 +183,11 @@ double mean_half_width(double s2, size_t n)
 
 bool fieller_ratio(double x, double hx, double y, double hy, double *low, double *high)
 {
-	const double rest = x * x - hx, inner = x * y * (x * y) - rest * (y * y - hy);
+	/* (x y)^2 - (x^2 - hx) (y^2 - hy), as a sum: a difference of the like would be below 0 where runs are equal. */
+	const double rest = x * x - hx, inner = hx * y * y + hy * rest;
 
 	*low = *high = NAN;
-	if (!(rest > 0) || !(inner >= 0) || !isfinite(inner))
+	if (!(rest > 0) || !isfinite(inner))
 		return false;
 	*low = (x * y - sqrt(inner)) / rest;
 	*high = (x * y + sqrt(inner)) / rest;
@@ -225,10 +224,10 @@ bool fieller_of_runs(const double *before, size_t n_before, const double *after,
 size_t runs_needed(double cv_before, double cv_after, double width)
 {
 	const double spread = sqrt(cv_before * cv_before + cv_after * cv_after);
-	size_t low = 2, high = MOST_RUNS;
+	size_t low = 2, high = RUNS_NEEDED_MOST;
 
 	if (!(width > 0) || isnan(spread))
-		return MOST_RUNS;
+		return RUNS_NEEDED_MOST;
 	while (low < high) {
 		const size_t n = low + (high - low) / 2;
 

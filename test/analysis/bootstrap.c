@@ -100,6 +100,19 @@ TEST(bootstrap, bounds_a_ratio_of_runs)
 	EXPECT(!fieller_of_runs(before, 1, after, 5, &low, &high));
 }
 
+/* What is inside of the root is 0 there, but for rounding: 1 / 6 three times has a mean that is not 1 / 6. */
+TEST(bootstrap, bounds_a_ratio_of_runs_that_are_all_equal)
+{
+	for (int divisor = 1; divisor < 50; divisor++) {
+		const double x = 1.0 / divisor, y = 1.0 / (divisor + 1);
+		const double before[] = { x, x, x }, after[] = { y, y, y };
+		double low, high;
+
+		EXPECT(fieller_of_runs(before, 3, after, 3, &low, &high));
+		EXPECT(is_near(low, y / x, 1e-9) && is_near(high, y / x, 1e-9));
+	}
+}
+
 TEST(bootstrap, takes_quantiles_by_nearest_rank)
 {
 	static const double even[] = { 1, 2, 4, 8 }, odd[] = { 1, 3, 5 };

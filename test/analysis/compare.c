@@ -320,6 +320,36 @@ TEST(compare, has_no_answer_without_iterations)
 	EXPECT_EQ_INT(c.n_account, 0);
 }
 
+/* -2 is twice -1 and is less; of zeros and of what has no bound there is no ratio either. */
+TEST(compare, has_no_ratio_of_values_that_are_no_amounts)
+{
+	static const double one[] = { 1, 1, 1, 1, 1 }, minus[] = { -1, -1, -1, -1, -1 }, twice[] = { -2, -2, -2, -2, -2 },
+			    zeros[] = { 0, 0, 0, 0, 1 }, endless[] = { INFINITY, INFINITY, INFINITY, 1, 1 };
+	static const double *const pairs[][2] = { { minus, twice }, { one, minus }, { minus, one }, { zeros, one },
+						  { one, zeros }, { endless, one }, { one, endless } };
+
+	for (size_t i = 0; i < ARRAY_LEN(pairs); i++) {
+		const struct comparison c =
+			compare(runs_of(pairs[i][0], 5), 5, runs_of(pairs[i][1], 5), 5, &usual, &arena);
+
+		EXPECT_EQ_TEXT(outcome_name(c.outcome), "inconclusive");
+		EXPECT_EQ_TEXT(c.reason, "values that are negative, mostly 0 or not finite have no ratio");
+		EXPECT(!c.has_interval && isnan(c.ratio.value));
+	}
+}
+
+TEST(compare, tells_how_many_runs_would_do_up_to_a_number)
+{
+	static const double a[] = { 90, 100, 110, 95, 105 }, b[] = { 91, 101, 111, 96, 106 };
+	struct compare_args args = usual;
+	struct comparison c = compare(runs_of(a, 5), 5, runs_of(b, 5), 5, &args, &arena);
+
+	EXPECT(strstr(c.reason, "about ") && !strstr(c.reason, "or more"));
+	args.gate = 1e-9;
+	c = compare(runs_of(a, 5), 5, runs_of(b, 5), 5, &args, &arena);
+	EXPECT(strstr(c.reason, "about 10000 or more runs a side"));
+}
+
 TEST(compare, does_not_compare_units)
 {
 	struct run a = run_of_steps((const double[]){ 5 }, 1), b = a;
