@@ -74,10 +74,11 @@ bool session_begin(struct session *s, const struct session_options *o, struct er
 	return true;
 }
 
-/* In the child, before exec. */
-static void prepare(const struct session *s, const struct session_options *o)
+/* In the child, before exec; what the arena holds lives until then. */
+static void prepare(const struct session *s, const struct session_options *o, const char *program)
 {
 	const char *path = getenv("PATH");
+	struct arena arena = { 0 };
 
 	if (o->drop_environment) {
 		clearenv();
@@ -86,17 +87,8 @@ static void prepare(const struct session *s, const struct session_options *o)
 	}
 	for (size_t i = 0; o->environment && o->environment[i]; i++)
 		putenv((char *)(uintptr_t)o->environment[i]);
-	setenv("CUDA_INJECTION64_PATH", o->collector, 1);
-	setenv("NVTX_INJECTION64_PATH", o->collector, 1);
-	setenv("FATHOM_SPOOL", s->folder, 1);
-	/* For the case that the program has a profiler of its own: collect/own.c. */
-	if (s->control->kinds & SPOOL_CUDA) {
-		const char *preload = getenv("LD_PRELOAD");
-		char both[4096];
-
-		snprintf(both, sizeof(both), "%s%s%s", o->collector, preload ? ":" : "", preload ? preload : "");
-		setenv("LD_PRELOAD", both, 1);
-	}
+	for (const char *const *v = session_variables(s, o->collector, program, &arena); *v; v++)
+		putenv((char *)(uintptr_t)*v);
 	if (o->hide_output) {
 		int nothing = open("/dev/null", O_WRONLY);
 
@@ -116,7 +108,7 @@ bool session_start(struct session *s, const struct session_options *o, char *con
 	fflush(NULL);
 	s->program = fork();
 	if (s->program == 0) {
-		prepare(s, o);
+		prepare(s, o, argv[0]);
 		execvp(argv[0], argv);
 		cause = errno;
 		if (write(told[1], &cause, sizeof(cause)) < 0)
@@ -258,23 +250,33 @@ void session_wait(struct session *s, const struct session_options *o, const stru
 	}
 }
 
-void session_remove(struct session *s)
+/* Remove the files of the spool; returns how many there were. */
+static size_t empty(const struct session *s, const char *but)
 {
 	DIR *dir = opendir(s->folder);
 	struct dirent *entry;
 	char path[1024];
+	size_t n = 0;
 
-	if (s->control)
-		munmap(s->control, sizeof(*s->control));
-	s->control = NULL;
 	while (dir && (entry = readdir(dir))) {
-		if (entry->d_name[0] == '.')
+		if (entry->d_name[0] == '.' || strcmp(entry->d_name, but) == 0)
 			continue;
 		snprintf(path, sizeof(path), "%s/%s", s->folder, entry->d_name);
-		unlink(path);
+		n += unlink(path) == 0;
 	}
 	if (dir)
 		closedir(dir);
+	return n;
+}
+
+size_t session_empty(const struct session *s) { return empty(s, "control"); }
+
+void session_remove(struct session *s)
+{
+	if (s->control)
+		munmap(s->control, sizeof(*s->control));
+	s->control = NULL;
+	empty(s, "");
 	rmdir(s->folder);
 }
 

@@ -46,6 +46,16 @@ struct session {
 /* Make the spool folder and the control page. The folder is the caller's to remove (session_remove). */
 bool session_begin(struct session *s, const struct session_options *o, struct err *err) MUST_CHECK;
 
+/*
+ * LD_PRELOAD for a program with a collector, before the others that are in it; NULL where the collector
+ * cannot be preloaded, or had better not be (preload.c).
+ */
+const char *session_preload(const char *collector, const char *program, const char *others, struct arena *arena);
+
+/* What loads the collector into a program, given this environment: NAME=VALUE, ended by NULL. Owned by the arena. */
+const char *const *session_variables(const struct session *s, const char *collector, const char *program,
+				     struct arena *arena);
+
 /* Start the program. */
 bool session_start(struct session *s, const struct session_options *o, char *const argv[], struct err *err) MUST_CHECK;
 
@@ -57,6 +67,9 @@ void session_wait(struct session *s, const struct session_options *o, const stru
 
 /* Send a signal to the program, if it is still there. */
 void session_kill(const struct session *s, int sig);
+
+/* Remove what processes wrote to the spool; returns how many files that were. */
+size_t session_empty(const struct session *s);
 
 /* Remove the spool folder and unmap the control page. */
 void session_remove(struct session *s);
