@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/recording.h"
+
 const struct sheet_column info_recording_columns[N_RECORDING_COLUMNS] = {
 	{ .name = "pid", .title = "PID", .unit = UNIT_ID },
 	{ .name = "what", .title = "What", .unit = UNIT_TEXT },
@@ -130,6 +132,17 @@ static void add_silent(const struct trace *trace, struct sheet *out)
 	}
 }
 
+/* ---- what the collector said while it recorded ---- */
+
+static void add_messages(const struct trace *trace, struct sheet *out)
+{
+	struct recording_message said[MOST_MESSAGES];
+	const size_t n = recording_messages(trace, said);
+
+	for (size_t i = 0; i < n; i++)
+		add(trace, out, said[i].process, "message", said[i].text);
+}
+
 void info_fill_recording(const struct trace *trace, bool all, struct sheet *out)
 {
 	(void)all;
@@ -139,4 +152,5 @@ void info_fill_recording(const struct trace *trace, bool all, struct sheet *out)
 	add_facts(trace, out, "window");
 	add_silent(trace, out);
 	add_costs(trace, out);
+	add_messages(trace, out);
 }

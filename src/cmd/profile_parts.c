@@ -12,6 +12,7 @@
 
 #include "base/os.h"
 #include "base/text.h"
+#include "cmd/recording.h"
 #include "report/render.h"
 #include "report/report.h"
 #include "trace/trace.h"
@@ -120,6 +121,8 @@ void profile_summary(struct trace *trace, const char *path)
 	const uint64_t calls = trace->api.n, own_ns = own_cost_ns(trace);
 	int64_t wall_ns = 0;
 	size_t n_gpu = 0;
+	struct recording_message said[MOST_MESSAGES];
+	const size_t n_said = recording_messages(trace, said);
 
 	for (size_t i = 0; i < trace->source.n; i++)
 		if (trace->source.start_ns[i] != NULL_i64 && trace->source.end_ns[i] - trace->source.start_ns[i] > wall_ns)
@@ -139,5 +142,8 @@ void profile_summary(struct trace *trace, const char *path)
 	       (double)own_ns / 1e6);
 	if (wall_ns > 0)
 		printf(" (%.2f%% of %.3f s)", 100.0 * (double)own_ns / (double)wall_ns, (double)wall_ns / 1e9);
-	printf("\nnext: fathom stats %s\n", path);
+	printf("\n");
+	for (size_t i = 0; i < n_said; i++)
+		printf("said while recording: %s\n", said[i].text);
+	printf("next: fathom stats %s\n", path);
 }

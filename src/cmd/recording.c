@@ -195,3 +195,37 @@ bool recording_write(struct call *call, const struct recording *r, const char *s
 			return false;
 	return true;
 }
+
+/* ---- what the collector said ---- */
+
+/* Other formats have messages, too, but no collector. */
+static bool has_collector(const struct trace *trace)
+{
+	const struct fact_table *f = &trace->fact;
+
+	for (size_t i = 0; f->state == STATE_RECORDED && i < f->n; i++) {
+		const char *scope = trace_text(trace, f->scope[i]);
+
+		if (scope && strcmp(scope, "collector") == 0)
+			return true;
+	}
+	return false;
+}
+
+size_t recording_messages(const struct trace *trace, struct recording_message out[MOST_MESSAGES])
+{
+	const struct diagnostic_table *d = &trace->diagnostic;
+	const size_t n_rows = d->state == STATE_RECORDED && has_collector(trace) ? d->n : 0;
+	size_t n = 0;
+
+	for (size_t i = 0; i < n_rows && n < MOST_MESSAGES; i++) {
+		const char *text = trace_text(trace, d->text[i]);
+		bool is_new = text && (d->severity[i] == SEVERITY_WARNING || d->severity[i] == SEVERITY_ERROR);
+
+		for (size_t k = 0; k < n && is_new; k++)
+			is_new = strcmp(out[k].text, text) != 0;
+		if (is_new)
+			out[n++] = (struct recording_message){ d->process[i], text };
+	}
+	return n;
+}

@@ -12,6 +12,7 @@
 
 #include "cmd/command.h"
 #include "cmd/profile.h"
+#include "trace/trace.h"
 
 struct recording {
 	const char *path;   /* of the report */
@@ -41,3 +42,13 @@ void recording_wait(const char *spool);
 
 /* Write the report, print its summary, run what is to follow. The spool stays. */
 bool recording_write(struct call *call, const struct recording *r, const char *spool) MUST_CHECK;
+
+enum { MOST_MESSAGES = 16 };
+
+struct recording_message {
+	ref process;
+	const char *text;   /* the trace's */
+};
+
+/* Warnings and errors that the collector said, each text once. Returns how many. */
+size_t recording_messages(const struct trace *trace, struct recording_message out[MOST_MESSAGES]);

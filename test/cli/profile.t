@@ -94,3 +94,27 @@ $ ./record ./app print:quiet exit:5; echo $?; head -1 out
 ...
 5
 quiet
+
+# The collector is preloaded, so that it hears of a profiler of the program's own: who took CUPTI, or was refused it.
+$ export APP_CUPTI=$built/test/fake/libcupti.so
+$ ./record ./app init launch:5 sync profiler launch:3 sync | cut -d, -f1; grep -c 'a profiler in app took CUPTI: nothing of devices is recorded after that' err; fathom info --losses r.fathom | grep -c 'took CUPTI'
+1 of 1 processes used a GPU; 5 kernels
+1
+1
+$ ./record --own-cupti ./app init launch:5 sync profiler launch:3 sync | cut -d, -f1; grep 'was refused' out; fathom info --recording r.fathom | grep -o 'message .*'
+1 of 1 processes used a GPU; 8 kernels
+said while recording: a profiler in app was refused CUPTI: it shows no device activity
+message                     a profiler in app was refused CUPTI: it shows no device activity
+
+# What is preloaded is not seen: the program's own preloads stay, however many; libasan need not come first.
+$ export many=$(printf 'no-such-library-%0300d.so:' 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16); LD_PRELOAD=$many fathom profile -q -o r -f true sh -c 'echo ${#LD_PRELOAD} > long' 2> /dev/null; echo $(($(cat long) > ${#many}))
+1
+$ fathom profile -q -o r -f true sh -c 'echo ${LD_PRELOAD##*/} $ASAN_OPTIONS'
+libfathom-collect.so verify_asan_link_order=0
+$ ASAN_OPTIONS=verify_asan_link_order=1 fathom profile -q -o r -f true sh -c 'echo $ASAN_OPTIONS'
+verify_asan_link_order=0:verify_asan_link_order=1
+$ fathom profile -q -t nvtx -o r -f true sh -c 'echo ${LD_PRELOAD:-none}'
+none
+$ fathom profile -q -o r -f true env -i sh -c 'echo ${LD_PRELOAD:-none}; exit 7'
+none
+? 7
