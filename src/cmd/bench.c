@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
@@ -37,8 +38,10 @@ struct benching {
 	struct bench b;
 	pcre2_code *pattern;
 	const char *const *environment; /* of the side that is profiled */
+	struct session *session;        /* of that side */
+	size_t n_recorded;              /* files of processes that were recorded */
 	size_t n_done, n_all, failures_in_a_row[2];
-	bool is_interrupted;
+	bool is_interrupted, is_broken; /* by the user; a run could not be started */
 };
 
 /* ---- the metric ---- */
@@ -63,7 +66,21 @@ static bool compile(struct benching *with)
 	       fail(with->call->err, "bench: --metric: %s has no group (...) around the number", pattern);
 }
 
-/* The number in the first group of the last match; NAN without one. */
+/* All of a text as a number; NAN if it is none, or no finite one. */
+static double number_of(const char *text, size_t n)
+{
+	char digits[400], *end;
+	double number;
+
+	if (n == 0 || n >= sizeof(digits))
+		return NAN;
+	memcpy(digits, text, n);
+	digits[n] = '\0';
+	number = strtod(digits, &end);
+	return *end == '\0' && isfinite(number) ? number : NAN;
+}
+
+/* The number in the first group of the last match; NAN without one, also where an earlier match has one. */
 static double metric_of(const pcre2_code *pattern, const struct trial *t)
 {
 	pcre2_match_data *match = pcre2_match_data_create_from_pattern(pattern, NULL);
@@ -73,16 +90,8 @@ static double metric_of(const pcre2_code *pattern, const struct trial *t)
 	while (match && from <= t->n_output &&
 	       pcre2_match(pattern, (PCRE2_SPTR)t->output, t->n_output, from, 0, match, NULL) > 0) {
 		const PCRE2_SIZE *at = pcre2_get_ovector_pointer(match);
-		char digits[64], *end;
 
-		if (at[2] != PCRE2_UNSET && at[3] > at[2] && at[3] - at[2] < sizeof(digits)) {
-			memcpy(digits, t->output + at[2], at[3] - at[2]);
-			digits[at[3] - at[2]] = '\0';
-
-			const double one = strtod(digits, &end);
-
-			value = *end == '\0' && isfinite(one) ? one : value;
-		}
+		value = at[2] == PCRE2_UNSET || at[3] < at[2] ? NAN : number_of(t->output + at[2], at[3] - at[2]);
 		from = at[1] > from ? at[1] : from + 1;
 	}
 	pcre2_match_data_free(match);
@@ -159,18 +168,20 @@ static bool run_once(struct benching *with, int side, bool is_warm_up)
 
 	ui_progress(with->call->ui, "bench", with->n_done, with->n_all);
 	*r = (struct bench_run){ .side = side, .is_warm_up = is_warm_up, .metric = NAN };
-	with->n_done++;
 	if (!trial_run(&r->trial, &t, &scratch, with->call->err)) {
+		with->b.n_runs--;
 		arena_end(&scratch);
 		return fail_in(with->call->err, "bench");
 	}
+	with->n_done++;
 	r->state = trial_state(with->call->arena);
 	r->throttled_ns = throttled_between(&before, &r->state);
 	if (with->pattern)
 		r->metric = metric_of(with->pattern, &r->trial);
-	with->is_interrupted |= r->trial.is_interrupted;
 	judge(with, r, &scratch);
 	r->trial.output = NULL;
+	if (with->session)
+		with->n_recorded += session_empty(with->session);
 	with->failures_in_a_row[side] = r->is_failed ? with->failures_in_a_row[side] + 1 : 0;
 	arena_end(&scratch);
 	return true;
@@ -178,23 +189,29 @@ static bool run_once(struct benching *with, int side, bool is_warm_up)
 
 /* ---- all runs ---- */
 
-static bool goes_on(const struct benching *with)
+static bool goes_on(struct benching *with)
 {
-	return !with->is_interrupted && with->failures_in_a_row[0] < MOST_FAILURES &&
+	with->is_interrupted |= trials_are_interrupted();
+	return !with->is_interrupted && !with->is_broken && with->failures_in_a_row[0] < MOST_FAILURES &&
 	       with->failures_in_a_row[1] < MOST_FAILURES;
 }
 
+/* Nothing is kept of a program that never started; what was measured before one could not start is. */
 static bool run_all(struct benching *with, size_t n)
 {
 	const int n_sides = with->b.command[1] ? 2 : 1;
 
 	with->n_all = (n + (size_t)with->b.n_warm_up) * (size_t)n_sides;
+	trials_begin();
 	for (size_t i = 0; i < n + with->b.n_warm_up; i++)
 		for (int s = 0; s < n_sides && goes_on(with); s++)
-			if (!run_once(with, n_sides == 2 && i % 2 ? !s : s, i < with->b.n_warm_up))
-				return false;
+			with->is_broken = !run_once(with, n_sides == 2 && i % 2 ? !s : s, i < with->b.n_warm_up);
+	with->is_interrupted |= trials_are_interrupted();
+	trials_end();
 	ui_clear(with->call->ui);
-	return true;
+	if (with->is_broken && with->n_done)
+		ui_note(with->call->ui, "%s", with->call->err->text);
+	return !with->is_broken || with->n_done > 0;
 }
 
 /* Runs of B are under the collector: a spool like that of fathom profile, which nobody reads. */
@@ -203,17 +220,14 @@ static bool profile_side(struct benching *with, struct session *session)
 	static const struct profile_options defaults = { 0 };
 	struct session_options s = { 0 };
 	struct words noted = { 0 };
-	const char **environment = arena_array(with->call->arena, const char *, 4);
 
 	if (!profile_read(&defaults, &s, &noted, with->call))
 		return false;
 	s.collector = profile_find_collector(with->call);
 	if (!s.collector || !session_begin(session, &s, with->call->err))
 		return false;
-	environment[0] = arena_print(with->call->arena, "CUDA_INJECTION64_PATH=%s", s.collector);
-	environment[1] = arena_print(with->call->arena, "NVTX_INJECTION64_PATH=%s", s.collector);
-	environment[2] = arena_print(with->call->arena, "FATHOM_SPOOL=%s", session->folder);
-	with->environment = environment;
+	with->environment = session_variables(session, s.collector, with->call->operands[0], with->call->arena);
+	with->session = session;
 	return true;
 }
 
@@ -262,8 +276,9 @@ static enum status status_of(const struct benching *with, const struct compariso
 
 	for (size_t i = 0; i < with->b.n_runs; i++)
 		n_failed += with->b.runs[i].is_failed;
-	if (with->is_interrupted)
-		return failed(with->call, "bench: interrupted after %zu of %zu runs", with->n_done, with->n_all);
+	if (with->is_interrupted || with->is_broken)
+		return failed(with->call, "bench: %s after %zu of %zu runs",
+			      with->is_interrupted ? "interrupted" : "no more could be started", with->n_done, with->n_all);
 	if (n_failed)
 		return failed(with->call, "bench: %zu of %zu runs failed", n_failed, with->n_all);
 	if (!c || with->o->perturbation)
@@ -289,8 +304,6 @@ static enum status answer(struct benching *with, double gate)
 		comparison = compare(before, n, after, m, &args, with->call->arena);
 		c = &comparison;
 	}
-	if (!write_file(with, c))
-		return STATUS_FAILED;
 	if (strcmp(format, "json") == 0)
 		bench_to_json(&with->b, c, &out);
 	else
@@ -298,7 +311,7 @@ static enum status answer(struct benching *with, double gate)
 	if (out.n)
 		fwrite(out.p, 1, out.n, stdout);
 	text_end(&out);
-	return status_of(with, c);
+	return write_file(with, c) ? status_of(with, c) : STATUS_FAILED;
 }
 
 static const char *line_of(const char *const *argv, struct arena *arena)
@@ -313,6 +326,7 @@ static const char *line_of(const char *const *argv, struct arena *arena)
 static enum status check(const struct call *call, double *gate)
 {
 	const struct bench_options *o = call->options;
+	struct stat st;
 
 	if (!call->n_operands)
 		return wrong(call, "bench: no program given");
@@ -329,7 +343,22 @@ static enum status check(const struct call *call, double *gate)
 		return wrong(call, "bench: --higher-is-better: of a --metric only");
 	if (o->output && os_exists(o->output) && !o->replace)
 		return wrong(call, "bench: %s: exists (-f replaces it)", o->output);
+	if (o->output && stat(o->output, &st) == 0 && !S_ISREG(st.st_mode))
+		return wrong(call, "bench: %s: no regular file, not replaced", o->output);
 	return read_gate(o, gate, call->err) ? STATUS_DONE : STATUS_WRONG;
+}
+
+/* Told before hours of runs, not after them. */
+static bool may_write(const char *path, struct err *err)
+{
+	struct os_draft draft;
+
+	if (!path)
+		return true;
+	if (!os_draft(path, &draft, err))
+		return fail_in(err, "bench");
+	os_discard(&draft);
+	return true;
 }
 
 static enum status run(struct call *call)
@@ -342,6 +371,8 @@ static enum status run(struct call *call)
 
 	if (status != STATUS_DONE)
 		return status;
+	if (!may_write(o->output, call->err))
+		return STATUS_FAILED;
 	if (!compile(&with)) {
 		pcre2_code_free(with.pattern);
 		return STATUS_WRONG;
@@ -359,8 +390,12 @@ static enum status run(struct call *call)
 	}
 	status = run_all(&with, o->runs.given ? (size_t)o->runs.value : DEFAULT_RUNS) ? answer(&with, gate)
 										      : STATUS_FAILED;
-	if (o->perturbation)
+	if (o->perturbation) {
+		if (with.n_done && !with.n_recorded)
+			ui_note(call->ui, "bench: nothing was recorded in B, so that this is not what recording costs: the "
+					  "program uses neither CUDA nor NVTX, or does not load the collector");
 		session_remove(&session);
+	}
 	pcre2_code_free(with.pattern);
 	return status;
 }

@@ -54,6 +54,9 @@ bool bench_read(struct bench *out, const char *path, struct arena *arena, struct
 /* Report in one of the formats: text, csv, markdown. */
 void bench_print(const struct bench *b, const struct comparison *c, const char *format, struct text *out);
 
-/* Overhead in words: "+3.1 %", "about 0" below half a percent or where the interval holds 0. */
+/*
+ * Overhead in words: "+3.1 %"; "about 0" below half a percent, or where the interval holds 0 and is within
+ * the gate; "cannot be told from 0" where it holds 0 and reaches further.
+ */
 const char *bench_overhead(const struct comparison *c, struct arena *arena);
 

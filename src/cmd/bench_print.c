@@ -79,6 +79,8 @@ static void add_conditions(const struct bench *b, struct text *out)
 
 static void add_interval(const struct comparison *c, struct text *out)
 {
+	if (isnan(c->ratio.value))
+		return;
 	text_print(out, "B / A = %.4f", c->ratio.value);
 	if (c->has_interval)
 		text_print(out, ", 95 %% interval %.4f to %.4f (%s; %u draws, seed %llu)", c->low, c->high,
@@ -114,34 +116,58 @@ static void add_verdict(const struct bench *b, const struct comparison *c, struc
 	arena_end(&arena);
 }
 
-void bench_print(const struct bench *b, const struct comparison *c, const char *format, struct text *out)
+static void add_sides(const struct bench *b, struct text *out)
 {
-	struct arena arena = { 0 };
-	struct sheet sheet = { .arena = &arena, .columns = columns, .n_columns = N_COLUMNS };
-	const bool is_text = strcmp(format, "text") == 0;
-	const struct render_options options = { 0 };
 	size_t n_failed = 0;
 
 	for (size_t i = 0; i < b->n_runs; i++)
 		n_failed += b->runs[i].is_failed;
+	for (int side = 0; side < 2 && b->command[side]; side++)
+		text_print(out, "%c: %s%s%s\n", 'A' + side, b->command[side],
+			   strcmp(b->profiler[side], "none") == 0 ? "" : ", under ",
+			   strcmp(b->profiler[side], "none") == 0 ? "" : b->profiler[side]);
+	text_print(out, "Not counted: %llu %s a side to warm up, %zu that failed\n", (unsigned long long)b->n_warm_up,
+		   b->n_warm_up == 1 ? "run" : "runs", n_failed);
+}
+
+/* Lines as they are, in markdown as a block of such lines: a command may hold any of its signs. */
+static void add_lines(const struct text *lines, bool is_markdown, struct text *out)
+{
+	for (size_t at = 0; at < lines->n;) {
+		const char *end = memchr(lines->p + at, '\n', lines->n - at);
+		const size_t n = end ? (size_t)(end - lines->p) + 1 - at : lines->n - at;
+
+		text_adds(out, is_markdown ? "    " : "");
+		text_add(out, lines->p + at, n);
+		at += n;
+	}
+}
+
+void bench_print(const struct bench *b, const struct comparison *c, const char *format, struct text *out)
+{
+	struct arena arena = { 0 };
+	struct sheet sheet = { .arena = &arena, .columns = columns, .n_columns = N_COLUMNS };
+	const bool is_text = strcmp(format, "text") == 0, is_markdown = strcmp(format, "markdown") == 0;
+	const struct render_options options = { 0 };
+	struct text before = { 0 }, after = { 0 };
+
 	for (int side = 0; side < 2; side++)
 		for (int m = 0; m < N_MEASURES; m++)
 			add_row(&sheet, b, side, (enum measure)m);
-	if (is_text) {
-		for (int side = 0; side < 2 && b->command[side]; side++)
-			text_print(out, "%c: %s%s%s\n", 'A' + side, b->command[side],
-				   strcmp(b->profiler[side], "none") == 0 ? "" : ", under ",
-				   strcmp(b->profiler[side], "none") == 0 ? "" : b->profiler[side]);
-		text_print(out, "Not counted: %llu %s a side to warm up, %zu that failed\n\n",
-			   (unsigned long long)b->n_warm_up, b->n_warm_up == 1 ? "run" : "runs", n_failed);
-	}
-	if (sheet.n_rows)
-		render_find(is_text ? "column" : format)->render(&sheet, &options, out);
-	if (is_text) {
-		text_adds(out, sheet.n_rows ? "\n" : "");
-		add_conditions(b, out);
+	if (is_text || is_markdown) {
+		add_sides(b, &before);
+		add_conditions(b, &after);
 		if (c)
-			add_verdict(b, c, out);
+			add_verdict(b, c, &after);
+		add_lines(&before, is_markdown, out);
+		text_addc(out, '\n');
 	}
+	if (sheet.n_rows) {
+		render_find(is_text ? "column" : format)->render(&sheet, &options, out);
+		text_adds(out, is_text || is_markdown ? "\n" : "");
+	}
+	add_lines(&after, is_markdown, out);
+	text_end(&before);
+	text_end(&after);
 	arena_end(&arena);
 }

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "cmd/bench.h"
 
 /* Throttled for more than this part of a run, a device was throttled in it. */
@@ -80,9 +81,33 @@ static struct conditions conditions_of_run(const struct bench *b, const struct b
 	return c;
 }
 
+/* Of all runs, in their order: the same for the same file only. */
+static uint64_t fingerprint_of(const struct bench *b)
+{
+	uint64_t hash = 0;
+
+	for (size_t i = 0; i < b->n_runs; i++) {
+		const struct trial *t = &b->runs[i].trial;
+		const uint64_t numbers[] = { hash, (uint64_t)t->wall_ns, (uint64_t)t->user_ns, (uint64_t)t->system_ns,
+					     (uint64_t)t->max_rss_bytes };
+
+		hash = hash_bytes(numbers, sizeof(numbers));
+	}
+	return hash;
+}
+
+/* Of one of them; 0 would be none. */
+static uint64_t fingerprint_at(uint64_t all, size_t i)
+{
+	const uint64_t numbers[] = { all, i }, hash = hash_bytes(numbers, sizeof(numbers));
+
+	return hash ? hash : 1;
+}
+
 struct run *bench_as_runs(const struct bench *b, int side, size_t *n, struct arena *arena)
 {
 	struct run *runs = arena_array(arena, struct run, b->n_runs);
+	const uint64_t all = fingerprint_of(b);
 
 	*n = 0;
 	for (size_t i = 0; i < b->n_runs; i++) {
@@ -98,6 +123,7 @@ struct run *bench_as_runs(const struct bench *b, int side, size_t *n, struct are
 		to->steps = arena_array(arena, double, 1);
 		to->steps[0] = b->metric && b->higher_is_better ? 1 / value : value;
 		to->n_steps = 1;
+		to->fingerprint = fingerprint_at(all, i);
 		++*n;
 	}
 	return runs;
@@ -106,12 +132,17 @@ struct run *bench_as_runs(const struct bench *b, int side, size_t *n, struct are
 const char *bench_overhead(const struct comparison *c, struct arena *arena)
 {
 	const double overhead = 100 * (c->ratio.value - 1), low = 100 * (c->low - 1), high = 100 * (c->high - 1);
-	const bool is_zero = fabs(overhead) < 0.5 || (c->has_interval && low <= 0 && high >= 0);
+	const bool holds_zero = low <= 0 && high >= 0, is_close = low >= -100 * c->gate && high <= 100 * c->gate;
+	const char *word = "";
 
 	if (isnan(overhead))
 		return "not known";
 	if (!c->has_interval || c->before.n_runs < 2 || c->after.n_runs < 2)
 		return arena_print(arena, "%+.1f %%, of too few runs to tell", overhead);
-	return arena_print(arena, "%s%+.1f %%%s, 95 %% interval %+.1f %% to %+.1f %%", is_zero ? "about 0 (" : "",
-			   overhead, is_zero ? ")" : "", low, high);
+	if (holds_zero ? is_close : fabs(overhead) < 0.5)
+		word = "about 0";
+	else if (holds_zero)
+		word = "cannot be told from 0";
+	return arena_print(arena, "%s%s%+.1f %%%s, 95 %% interval %+.1f %% to %+.1f %%", word, *word ? " (" : "",
+			   overhead, *word ? ")" : "", low, high);
 }

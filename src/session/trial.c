@@ -15,13 +15,41 @@
 
 enum { MOST_OUTPUT = 4 << 20 };
 
-static volatile sig_atomic_t n_interrupts;
+/* ---- interrupts ---- */
+
+static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
+
+static struct sigaction before[ARRAY_LEN(signals)];
+static volatile sig_atomic_t n_interrupts, n_by_terminal, running;
 
 static void on_interrupt(int sig)
 {
-	(void)sig;
 	n_interrupts++;
+	if (sig != SIGINT && running)
+		kill(running, sig);
+	else if (sig == SIGINT && ++n_by_terminal > 1 && running)
+		kill(running, SIGKILL);
 }
+
+void trials_begin(void)
+{
+	const struct sigaction interrupt = { .sa_handler = on_interrupt, .sa_flags = SA_RESTART };
+
+	n_interrupts = n_by_terminal = 0;
+	for (size_t i = 0; i < ARRAY_LEN(signals); i++)
+		if (sigaction(signals[i], NULL, &before[i]) == 0 && before[i].sa_handler != SIG_IGN)
+			sigaction(signals[i], &interrupt, NULL);
+}
+
+bool trials_are_interrupted(void) { return n_interrupts > 0; }
+
+void trials_end(void)
+{
+	for (size_t i = 0; i < ARRAY_LEN(signals); i++)
+		sigaction(signals[i], &before[i], NULL);
+}
+
+/* ---- one run ---- */
 
 /* In the child: what cannot be started tells why through the pipe. */
 static _Noreturn void start(const struct trial_options *o, int output, int told)
@@ -31,6 +59,9 @@ static _Noreturn void start(const struct trial_options *o, int output, int told)
 	const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	int cause;
 
+	trials_end();
+	if (trials_are_interrupted())
+		_exit(128 + SIGINT); /* it came before the program could hear it */
 	if (nothing >= 0)
 		dup2(nothing, STDIN_FILENO);
 	dup2(output, STDOUT_FILENO);
@@ -66,8 +97,13 @@ static void read_output(struct trial *out, int file, struct arena *arena)
 static bool wait_for(struct trial *out, pid_t child, const char *name, uint64_t begun_ns, struct err *err)
 {
 	struct rusage usage;
+	siginfo_t ended;
 	int status;
 
+	/* Not reaped before it is forgotten, so that no signal meets another process of its number. */
+	while (waitid(P_PID, (id_t)child, &ended, WEXITED | WNOWAIT) < 0 && errno == EINTR)
+		continue;
+	running = 0;
 	while (wait4(child, &status, 0, &usage) < 0)
 		if (errno != EINTR)
 			return fail(err, "%s: %s", name, strerror(errno));
@@ -93,6 +129,7 @@ static bool run(struct trial *out, const struct trial_options *o, int output, st
 	child = fork();
 	if (child == 0)
 		start(o, output, told[1]);
+	running = child > 0 ? child : 0;
 	close(told[1]);
 	if (child < 0) {
 		close(told[0]);
@@ -109,22 +146,14 @@ static bool run(struct trial *out, const struct trial_options *o, int output, st
 
 bool trial_run(struct trial *out, const struct trial_options *o, struct arena *arena, struct err *err)
 {
-	const struct sigaction interrupt = { .sa_handler = on_interrupt };
-	struct sigaction on_int, on_term;
 	struct os_temporary file;
 	bool done;
 
 	*out = (struct trial){ 0 };
 	if (!os_temporary(o->temporary, &file, err))
 		return false;
-	n_interrupts = 0;
-	/* Ctrl-C reaches the program as it would without us; we only remember it. */
-	sigaction(SIGINT, &interrupt, &on_int);
-	sigaction(SIGTERM, &interrupt, &on_term);
 	done = run(out, o, file.fd, err);
-	sigaction(SIGINT, &on_int, NULL);
-	sigaction(SIGTERM, &on_term, NULL);
-	out->is_interrupted = n_interrupts > 0;
+	out->is_interrupted = trials_are_interrupted();
 	read_output(out, file.fd, arena);
 	os_temporary_end(&file);
 	for (size_t at = 0; o->show_output && at < out->n_output;) {

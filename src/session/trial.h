@@ -22,10 +22,20 @@ struct trial_options {
 struct trial {
 	int64_t wall_ns, user_ns, system_ns, max_rss_bytes;
 	int status;               /* exit status; 128 and the signal's number when one ended it */
-	bool is_interrupted;      /* by the user, who wants no more of them */
+	bool is_interrupted;      /* by the user, who wants no more of them; also between this run and the one before */
 	char *output;             /* stdout and stderr, of more than 4 MiB the end; closed by a NUL; the arena's */
 	size_t n_output;
 };
+
+/*
+ * Between these two an interrupt (Ctrl-C, SIGTERM, SIGHUP) ends no more than the
+ * program that runs, and is remembered. Ctrl-C reaches the program by the
+ * terminal, and a second one kills it; the other signals are passed on. What
+ * was ignored before stays so. trials_end restores what was.
+ */
+void trials_begin(void);
+bool trials_are_interrupted(void);
+void trials_end(void);
 
 /* Run it and wait. Fails when it could not be started. */
 bool trial_run(struct trial *out, const struct trial_options *o, struct arena *arena, struct err *err) MUST_CHECK;
