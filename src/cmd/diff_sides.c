@@ -7,6 +7,9 @@
 #include "cmd/diff.h"
 #include "import/import.h"
 
+/* In the name of a file, where it is one of several. */
+enum { MOST_COMMAS = 16 };
+
 /* A file, and what tells its run from others. Times are UTC; NULL_i64 is not known. */
 struct part {
 	const char *path;
@@ -17,15 +20,32 @@ struct part {
 	bool is_grouped;
 };
 
-/* Split at commas, but for what is a file as it is written. */
+/*
+ * Split at commas, but not inside of what is a file as it is written: a piece that is no file is joined with
+ * those after it until it is one. Where none is, it stays alone, and reading it tells so.
+ */
 static void paths_of(const char *words, struct words *out, struct arena *arena)
 {
+	struct words pieces = { 0 };
+
+	words_split(&pieces, words, ',', arena);
+	out->word = arena_array(arena, const char *, pieces.n);
 	if (os_exists(words)) {
-		out->word = arena_array(arena, const char *, 1);
 		out->word[out->n++] = words;
 		return;
 	}
-	words_split(out, words, ',', arena);
+	for (size_t i = 0; i < pieces.n; i++) {
+		const char *name = pieces.word[i];
+		size_t k = i;
+
+		while (!os_exists(name) && k + 1 < pieces.n && k - i < MOST_COMMAS)
+			name = arena_print(arena, "%s,%s", name, pieces.word[++k]);
+		if (os_exists(name))
+			i = k;
+		else
+			name = pieces.word[i];
+		out->word[out->n++] = name;
+	}
 }
 
 static int64_t utc_of(const struct trace *t, size_t source, int64_t time_ns)

@@ -46,6 +46,48 @@ $ fathom bench -n 2 -w 0 -m 'ms ([0-9.]+)' -- echo none 2>&1 | grep -c 'matches 
 $ fathom bench -n 2 -- ./no-such-program
 fathom: bench: ./no-such-program: No such file or directory
 ? 1
+# The last match counts, also where it is no number: an earlier one is of another moment.
+$ fathom bench -n 2 -w 0 -m 'loss ([^ ]+)' -- sh -c 'echo loss 5; echo loss nan' 2>&1 | grep -c 'matches no number in its output, not counted: loss nan'
+2
+$ fathom bench -n 2 -w 0 -m 'loss ([^ ]+)' -- sh -c 'echo loss 5; echo loss 1e999' 2>&1 | grep -c 'matches no number'
+2
+
+# Of what is no amount there is no ratio, whatever the division would give.
+$ fathom bench -n 5 -w 0 -m 'x ([-0-9.]+)' --vs 'echo x -2' -- echo x -1 | tail -n 1
+Verdict: inconclusive: values that are negative, mostly 0 or not finite have no ratio (gate 2 %)
+$ fathom bench -n 5 -w 0 -m 'x ([-0-9.]+)' --vs 'echo x 0' -- echo x 1 > /dev/null
+? 4
+$ fathom bench -n 3 -w 0 -m 'x ([0-9.]+)' --higher-is-better --vs 'echo x 5' -- echo x 6 | tail -n 1
+Verdict: regressed (gate 2 %)
+
+# What cannot be written is told before the runs, and nothing but a file is replaced.
+$ fathom bench -n 9 -o no-such-folder/a.json -- sleep 9
+fathom: bench: no-such-folder/a.json: No such file or directory
+? 1
+$ mkfifo pipe; fathom bench -n 9 -f -o pipe -- sleep 9
+fathom: bench: pipe: no regular file, not replaced
+? 2
+
+# Interrupted at any moment, it keeps what it has; the program that runs is ended, too.
+$ timeout --preserve-status 1 fathom bench -n 100000 -w 0 -o kept.json -- true 2>&1 > kept.txt | sed 's/[0-9][0-9]*/N/g'; grep -c ' wall ' kept.txt; python3 -c 'import json; r = json.load(open("kept.json"))["runs"]; print(len(r) > 5)'
+...
+fathom: bench: interrupted after N of N runs
+1
+True
+$ timeout --preserve-status 1 fathom bench -n 2 -w 0 -- sleep 60 > /dev/null
+fathom: note: bench: run 1 (A): ended by signal 15, not counted
+fathom: bench: interrupted after 1 of 2 runs
+? 1
+$ cp "$(command -v sleep)" gone; (sleep 0.5; rm gone) & fathom bench -n 100 -w 0 --format csv -- ./gone 0.2 2> err | grep -c wall; sed 's/[0-9][0-9]*/N/g' err
+1
+fathom: note: bench: ./gone: No such file or directory
+fathom: bench: no more could be started after N of N runs
+
+# The verdict is in markdown, too.
+$ fathom bench -n 5 -w 0 -m 'ms ([0-9.]+)' --format markdown --vs 'echo ms 3' -- echo ms 2.5 | grep '^    A\|^| A | metric\|Verdict'
+    A: echo ms 2.5
+| A | metric |  | 5 | 2.500 | 2.500 | 2.500 | 2.500 | 2.500 | 2.500 | 2.500 |
+    Verdict: regressed (gate 2 %)
 
 # Runs are kept, and two files are compared.
 $ fathom bench -n 6 -w 0 -m 'ms ([0-9.]+)' -o a.json -- sh -c 'echo ms 2.5' > /dev/null
@@ -58,6 +100,13 @@ $ python3 -c 'import json; d = json.load(open("a.json")); print(d["format"], d["
 fathom bench 1 6 2.5 2.5
 $ fathom diff a.json b.json | grep Verdict
 Verdict: unchanged (gate 2 %)
+$ fathom diff a.json a.json | grep Verdict
+Verdict: unchanged: both sides are the same recording, row by row (gate 2 %)
+$ fathom diff a.json,a.json b.json | grep Verdict
+Verdict: inconclusive: a recording is given twice on one side, and counts as one run (gate 2 %)
+$ cp a.json a,1.json; cp b.json ,b,; fathom diff a,1.json,c.json ,b, | head -2
+old: a,1.json,c.json, 12 runs with 12 iterations that count
+new: ,b,, 6 runs with 6 iterations that count
 $ fathom diff a.json c.json | grep 'Verdict\|DIFFERS'
 Verdict: not comparable: conditions differ: command (--changed command if that was meant) (gate 2 %)
   DIFFERS command: sh -c echo ms 2.5 | sh -c echo ms 5
@@ -114,3 +163,7 @@ Verdict: not comparable: conditions differ: throttle (--changed throttle if that
 $ ln -s "$(dirname "$(command -v fathom)")/test/fake/app" app
 $ export FATHOM_CUPTI=$(dirname "$(command -v fathom)")/test/fake/libcupti.so; fathom bench -n 5 -w 0 --perturbation -- ./app init launch:7 sync | grep -c '^B: ./app init launch:7 sync, under fathom\|^Overhead of the profiler: '
 2
+$ fathom bench -n 1 -w 0 --perturbation -- true 2>&1 > /dev/null | cut -d, -f1
+fathom: note: bench: nothing was recorded in B
+$ fathom bench -n 1 -w 0 --perturbation --show-output -- sh -c 'echo ${LD_PRELOAD##*/}' 2>&1 > /dev/null | grep '^libfathom-collect'
+libfathom-collect.so
