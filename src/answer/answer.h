@@ -83,6 +83,7 @@ const char *say_class_share(const struct answer *a, const struct verdict *v); /*
 const char *say_standing(const struct answer *a, size_t device);   /* confidence, steps, coverage, next class */
 const char *say_denominator(const struct answer *a, const struct verdict *v);
 const char *say_losses(const struct answer *a);
+const char *say_shortage(const struct answer *a);                   /* why an allocation failed, and what to do */
 const char *say_next_step(const struct answer *a);
 const char *say_window_kind(const struct answer *a);
 /* Sentences one after the other; NULL and "" are none. */

@@ -69,6 +69,16 @@ struct copy_fact {
 	bool knows_memory;          /* the source tells kinds of memory */
 };
 
+/* A block of memory, and who asked for it or gave it back as far as the trace tells; NULL where it does not. */
+struct block_fact {
+	int64_t bytes, at_ns;
+	const char *op;          /* the outermost op of the framework */
+	const char *where;       /* the innermost function that is not the framework's */
+	ref thread;
+};
+
+enum { MOST_BLOCKS = 5, LEAST_GROWTHS = 2 };
+
 struct memory_facts {
 	struct copy_fact copies[N_MEMCPY_KINDS];
 	size_t n_copies;
@@ -81,6 +91,17 @@ struct memory_facts {
 	uint64_t n_calls, n_steady_calls; /* allocation calls in the window; of them in steps that are used */
 	int64_t call_ns;
 	bool has_events;
+	/* Of the main device, by the framework's allocator if it tells its blocks, else by the driver. */
+	bool is_framework;
+	int64_t growth_bytes;           /* from the end of a step to that of the next, median; NULL_i64 for few steps */
+	size_t n_block_steps;           /* steps that count, of the process that allocates */
+	uint64_t n_step_blocks;         /* blocks that were allocated in them */
+	int64_t step_bytes;             /* their bytes */
+	uint64_t n_alive;               /* blocks of the recording that are alive when most is allocated */
+	int64_t alive_bytes;
+	struct block_fact at_peak[MOST_BLOCKS], frees[MOST_BLOCKS]; /* the largest ones */
+	size_t n_at_peak, n_frees;
+	int64_t failed_allocated, failed_reserved; /* when the last allocation failed; NULL_i64 where not told */
 };
 
 struct step_facts {
@@ -134,6 +155,7 @@ void facts_kernels(struct facts *out, const struct analysis *a, struct arena *ar
 void facts_apis(struct facts *out, const struct analysis *a, struct arena *arena);
 void facts_path(struct facts *out, const struct analysis *a, struct arena *arena);
 bool facts_memory(struct facts *out, const struct analysis *a, struct err *err) MUST_CHECK;
+bool facts_blocks(struct facts *out, const struct analysis *a, struct err *err) MUST_CHECK;
 bool facts_environment(struct facts *out, const struct analysis *a, struct arena *arena, struct err *err) MUST_CHECK;
 
 /* Add without overflow: a sum stops at the ends of int64. */

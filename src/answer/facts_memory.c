@@ -111,6 +111,9 @@ static void gather_peaks(struct facts *out, const struct trace *t)
 			}
 			continue;
 		}
+		/* What an allocator counts of the host's memory is no device's. */
+		if (m->device[i] == NULL_ref || (m->device_number[i] != NULL_i32 && m->device_number[i] < 0))
+			continue;
 		if (m->total_allocated[i] != NULL_i64 &&
 		    (f->peak_allocated_bytes == NULL_i64 || m->total_allocated[i] > f->peak_allocated_bytes)) {
 			f->peak_allocated_bytes = m->total_allocated[i];

@@ -200,6 +200,20 @@ void fields_ranks(struct json *j, const struct answer *a)
 	field_end(j, '}');
 }
 
+static void add_blocks(struct json *j, const char *name, const struct block_fact *of, size_t n)
+{
+	field_begin(j, name, '[');
+	for (size_t i = 0; i < n; i++) {
+		field_flat(j, NULL, '{');
+		field_int(j, "bytes", of[i].bytes);
+		field_int(j, "at_ns", of[i].at_ns);
+		field_text(j, "op", of[i].op);
+		field_text(j, "function", of[i].where);
+		field_end(j, '}');
+	}
+	field_end(j, ']');
+}
+
 void fields_memory(struct json *j, const struct answer *a)
 {
 	const struct memory_facts *m = &a->facts->memory;
@@ -228,6 +242,16 @@ void fields_memory(struct json *j, const struct answer *a)
 	field_int(j, "device_bytes", m->device_bytes);
 	field_count(j, "failed", m->n_failed);
 	field_int(j, "failed_bytes", m->failed_bytes);
+	field_int(j, "failed_allocated_bytes", m->failed_allocated);
+	field_int(j, "failed_reserved_bytes", m->failed_reserved);
+	field_text(j, "allocator", !m->n_frees && !m->n_alive ? NULL : m->is_framework ? "framework" : "driver");
+	field_int(j, "growth_per_step_bytes", m->growth_bytes);
+	field_count(j, "blocks_in_steps", m->n_step_blocks);
+	field_int(j, "bytes_in_steps", m->step_bytes);
+	field_count(j, "alive_blocks", m->n_alive);
+	field_int(j, "alive_bytes", m->alive_bytes);
+	add_blocks(j, "at_peak", m->at_peak, m->n_at_peak);
+	add_blocks(j, "largest_frees", m->frees, m->n_frees);
 	field_count(j, "calls", m->n_calls);
 	field_count(j, "calls_in_steps", m->n_steady_calls);
 	field_int(j, "call_ns", m->call_ns);

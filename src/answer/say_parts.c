@@ -473,9 +473,10 @@ const char *say_next_step(const struct answer *a)
 		return say_with(s, SAY_next_line, say(s, SAY_walk_memory),
 		                say_with(s, SAY_next_memory,
 		                         m->failed_bytes == NULL_i64 ? "?" : say_bytes(s, (double)m->failed_bytes),
-		                         m->peak_reserved_bytes == NULL_i64
+		                         m->failed_reserved == NULL_i64
 		                                 ? "?"
-		                                 : say_bytes(s, (double)m->peak_reserved_bytes)));
+		                                 : say_bytes(s, (double)m->failed_reserved),
+		                         say_shortage(a)));
 	next = say_with(s, ids[class], say_name(s, name), pattern_for_ncu(s, name));
 	if (host_range_name(a, a->a->main_device))
 		next = say_with(s, SAY_next_host_range, say_name(s, host_range_name(a, a->a->main_device)));

@@ -179,6 +179,31 @@ TEST(answer, offers_what_can_be_changed_and_not_the_step_itself)
 	EXPECT(strstr(line, "launch=0 -"));
 }
 
+TEST(answer, walks_from_a_failed_allocation_to_what_helps)
+{
+	/* 400 asked for; 900 reserved and 530 of them used leave 370, too few: not fragmentation, but growth. */
+	static const char start[] =
+		"kernel gemm stream=7 correlation=1  500..900\n"
+		"kernel gemm stream=7 correlation=2 1500..1900\n"
+		"kernel gemm stream=7 correlation=3 2500..2900\n"
+		"api cudaLaunchKernel correlation=1  400..450\n"
+		"api cudaLaunchKernel correlation=2 1400..1450\n"
+		"api cudaLaunchKernel correlation=3 2400..2450\n"
+		"nvtx step kind=push    0..1000\n"
+		"nvtx step kind=push 1000..2000\n"
+		"nvtx step kind=push 2000..3000\n"
+		"memory bytes=10 device_number=0 allocator=framework address=1 total_allocated=510 total_reserved=900 @100\n"
+		"memory bytes=10 device_number=0 allocator=framework address=2 total_allocated=520 total_reserved=900 @1100\n"
+		"memory bytes=10 device_number=0 allocator=framework address=3 total_allocated=530 total_reserved=900 @2100\n"
+		"memory device_number=0 allocator=framework is_failed=1 total_allocated=530 total_reserved=900 @2500 bytes=";
+	const struct question q = { .format = "json" };
+	const char *grows = answer_to(arena_print(&arena, "%s400\n", start), q);
+	const char *fragments = answer_to(arena_print(&arena, "%s300\n", start), q);
+
+	EXPECT(strstr(grows, "an allocation of 400 B failed with 900 B reserved: memory grows by 10 B a step"));
+	EXPECT(strstr(fragments, "an allocation of 300 B failed with 900 B reserved: 370 B of that were not in use"));
+}
+
 TEST(answer, names_the_loader_of_a_data_bound_run)
 {
 	const char *json = answer_about("test/data/torch/data_bound.json.gz", (struct question){ .format = "json" });

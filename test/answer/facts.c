@@ -132,6 +132,83 @@ TEST(answer_facts, finds_the_peak_of_memory_and_what_failed)
 	trace_close(trace);
 }
 
+/*
+ * Steps of 1000; each allocates 60 and 30, gives 60 back and keeps 10 more than
+ * the step before. The third one has 500 older + 10 + 10 + 60 + 30 at most.
+ */
+static const char leaking[] =
+	"kernel gemm stream=7 correlation=1  500..900\n"
+	"kernel gemm stream=7 correlation=2 1500..1900\n"
+	"kernel gemm stream=7 correlation=3 2500..2900\n"
+	"api cudaLaunchKernel correlation=1  400..450\n"
+	"api cudaLaunchKernel correlation=2 1400..1450\n"
+	"api cudaLaunchKernel correlation=3 2400..2450\n"
+	"nvtx step kind=push    0..1000\n"
+	"nvtx step kind=push 1000..2000\n"
+	"nvtx step kind=push 2000..3000\n"
+	"op aten::gelu kind=framework 100..200\n"
+	"op aten::mul  kind=framework 120..180\n"
+	"python_frame \"train.py(6): forward\" 50..300\n"
+	"python_frame \"torch/nn/functional.py(1): gelu\" 90..250\n"
+	"memory bytes=60  device_number=0 allocator=framework address=1 total_allocated=560 total_reserved=900 @110\n"
+	"memory bytes=10  device_number=0 allocator=framework address=2 total_allocated=570 total_reserved=900 @130\n"
+	"memory bytes=-60 device_number=0 allocator=framework address=1 total_allocated=510 total_reserved=900 @300\n"
+	"memory bytes=60  device_number=0 allocator=framework address=1 total_allocated=570 total_reserved=900 @1100\n"
+	"memory bytes=10  device_number=0 allocator=framework address=3 total_allocated=580 total_reserved=900 @1130\n"
+	"memory bytes=-60 device_number=0 allocator=framework address=1 total_allocated=520 total_reserved=900 @1300\n"
+	"memory bytes=60  device_number=0 allocator=framework address=1 total_allocated=580 total_reserved=900 @2100\n"
+	"memory bytes=30  device_number=0 allocator=framework address=4 total_allocated=610 total_reserved=900 @2130\n"
+	"memory bytes=-60 device_number=0 allocator=framework address=1 total_allocated=550 total_reserved=900 @2300\n"
+	"memory bytes=-20 device_number=0 allocator=framework address=4 total_allocated=530 total_reserved=900 @2400\n"
+	"memory bytes=400 device_number=0 allocator=framework is_failed=1 total_allocated=530 total_reserved=900 @2500\n";
+
+TEST(answer_facts, tells_who_holds_memory_at_the_peak_and_how_it_grows)
+{
+	struct trace *trace = trace_of(leaking);
+	const struct analysis a = analyse(trace);
+	const struct memory_facts m = facts_from(&a).memory;
+
+	EXPECT(m.is_framework);
+	/* 510, 520, 530 at the ends of the steps. */
+	EXPECT_EQ_INT(m.growth_bytes, 10);
+	EXPECT_EQ_INT(m.n_block_steps, 3);
+	EXPECT_EQ_INT(m.n_step_blocks, 6);
+	EXPECT_EQ_INT(m.step_bytes, 3 * 60 + 10 + 10 + 30);
+	/* At 2130: 60, 30, and the 10 of both steps before. */
+	EXPECT_EQ_INT(m.peak_allocated_bytes, 610);
+	EXPECT_EQ_INT(m.n_alive, 4);
+	EXPECT_EQ_INT(m.alive_bytes, 110);
+	EXPECT_EQ_INT(m.n_at_peak, 4);
+	EXPECT_EQ_INT(m.at_peak[0].bytes, 60);
+	EXPECT_EQ_INT(m.at_peak[0].at_ns, 2100);
+	EXPECT_EQ_INT(m.at_peak[2].bytes, 10);
+	EXPECT_EQ_INT(m.at_peak[2].at_ns, 130);
+	EXPECT_EQ_TEXT(m.at_peak[2].op, "aten::gelu");
+	EXPECT_EQ_TEXT(m.at_peak[2].where, "train.py(6): forward");
+	EXPECT(!m.at_peak[0].op);
+	EXPECT_EQ_INT(m.n_frees, 4);
+	EXPECT_EQ_INT(m.frees[0].bytes, 60);
+	EXPECT_EQ_INT(m.frees[3].bytes, 20);
+	EXPECT_EQ_INT(m.n_failed, 1);
+	EXPECT_EQ_INT(m.failed_allocated, 530);
+	EXPECT_EQ_INT(m.failed_reserved, 900);
+	trace_close(trace);
+}
+
+TEST(answer_facts, counts_no_memory_of_the_host_as_a_device_s)
+{
+	struct trace *trace = trace_of(
+		"kernel gemm stream=7 correlation=1 1000..4000\n"
+		"memory bytes=70 device=-1 device_number=-1 allocator=framework total_allocated=7000 @10\n"
+		"memory bytes=50 device_number=0 allocator=framework total_allocated=900 total_reserved=1000 @50\n");
+	const struct analysis a = analyse(trace);
+	const struct memory_facts m = facts_from(&a).memory;
+
+	EXPECT_EQ_INT(m.peak_allocated_bytes, 900);
+	EXPECT_EQ_INT(m.n_alive, 1);
+	trace_close(trace);
+}
+
 TEST(answer_facts, cuts_versions_of_functions_only)
 {
 	EXPECT_EQ_TEXT(api_short_name("cudaLaunchKernel_v7000", &arena), "cudaLaunchKernel");
