@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include "analysis/conditions.h"
 #include "analysis/step_phases.h"
 
 struct distribution {
@@ -124,6 +125,9 @@ struct environment {
 	int64_t recorded_ns;       /* from the first to the last event */
 	int32_t world;
 	size_t n_devices, n_processes;
+	struct conditions conditions; /* what decides whether another run may be compared with this one */
+	size_t n_conditions;       /* of those that block, how many are known */
+	const char *condition_hash; /* over these, 16 hexadecimal digits; NULL without any */
 	int64_t overhead_ns;       /* the profiler's own work inside the window, as recorded; NULL_i64 without */
 };
 

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/hash.h"
 #include "base/text.h"
 #include "query/stats.h"
 
@@ -162,6 +163,25 @@ static void gather_sources(struct environment *e, const struct trace *t, struct 
 	e->host = kept(&hosts.text, arena);
 }
 
+/* Over "field=value" lines of the fields whose difference blocks a comparison, as far as they are known. */
+static bool gather_conditions(struct environment *e, const struct analysis *a, struct arena *arena, struct err *err)
+{
+	struct text text = { 0 };
+
+	if (!conditions_of(&e->conditions, a->trace, &a->tl, &a->scope, arena, err))
+		return false;
+	for (int c = 0; c < N_CONDITIONS; c++)
+		if (condition_defs[c].blocks && e->conditions.value[c]) {
+			text_print(&text, "%s=%s\n", condition_defs[c].name, e->conditions.value[c]);
+			e->n_conditions++;
+		}
+	if (e->n_conditions)
+		e->condition_hash =
+			arena_print(arena, "%016llx", (unsigned long long)hash_bytes(text.p, text.n));
+	text_end(&text);
+	return true;
+}
+
 bool facts_environment(struct facts *out, const struct analysis *a, struct arena *arena, struct err *err)
 {
 	static const struct need needs[] = {
@@ -188,5 +208,5 @@ bool facts_environment(struct facts *out, const struct analysis *a, struct arena
 	e->n_processes = t->process.n;
 	gather_overhead(e, a);
 	gather_losses(out, a);
-	return true;
+	return gather_conditions(e, a, arena, err);
 }

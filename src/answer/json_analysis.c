@@ -111,7 +111,7 @@ static void add_verdict(struct json *j, const struct answer *a, const char *name
 	field_int(j, "inner_ns", v->inner_ns);
 	field_count(j, "steps_judged", v->n_steps);
 	field_count(j, "steps_agree", v->n_steps_agree);
-	field_text(j, "reason", v->class == BOTTLENECK_UNDECIDED ? v->reason : NULL);
+	field_text(j, "reason", v->class == BOTTLENECK_UNDECIDED ? say_reason(&a->speech, v) : NULL);
 	field_flat(j, "shares", '{');
 	for (int i = 0; i < N_SHARES; i++)
 		field_double(j, share_name(i), v->share[i]);
@@ -325,7 +325,7 @@ static void add_what_if(struct json *j, const struct answer *a, const struct wha
 	field_text(j, "text", w->text);
 	field_bool(j, "asked", is_asked);
 	field_bool(j, "answered", w->is_answered);
-	field_text(j, "reason", w->is_answered ? NULL : w->reason);
+	field_text(j, "reason", w->is_answered ? NULL : say_text(&a->speech, w->reason));
 	field_count(j, "activities", w->n_tasks);
 	field_double(j, "factor", w->is_answered ? w->factor : NAN);
 	field_int(j, "now_ns", w->is_answered ? w->now_ns : NULL_i64);
@@ -352,7 +352,7 @@ void fields_what_if(struct json *j, const struct answer *a)
 
 	field_begin(j, "what_if", '{');
 	field_bool(j, "valid", has && m->replay_error <= a->a->limits.replay_valid_share);
-	field_text(j, "reason", has ? NULL : a->a->model_reason);
+	field_text(j, "reason", has ? NULL : say_text(&a->speech, a->a->model_reason));
 	field_int(j, "observed_ns", has ? m->observed_ns : NULL_i64);
 	field_int(j, "replay_ns", has ? m->replay_ns : NULL_i64);
 	field_double(j, "replay_error", has ? m->replay_error : NAN);

@@ -27,6 +27,18 @@ void fields_environment(struct json *j, const struct answer *a)
 	field_text(j, "cuda", e->cuda);
 	field_int(j, "world", e->world == NULL_i32 ? NULL_i64 : e->world);
 	field_text(j, "workload", workloads[a->facts->workload]);
+	field_text(j, "condition_hash", e->condition_hash);
+	field_begin(j, "conditions", '[');
+	for (int c = 0; c < N_CONDITIONS; c++) {
+		if (!e->conditions.value[c])
+			continue;
+		field_flat(j, NULL, '{');
+		field_text(j, "name", condition_defs[c].name);
+		field_text(j, "value", e->conditions.value[c]);
+		field_bool(j, "blocks", condition_defs[c].blocks);
+		field_end(j, '}');
+	}
+	field_end(j, ']');
 	field_end(j, '}');
 }
 
@@ -188,7 +200,7 @@ void fields_ranks(struct json *j, const struct answer *a)
 	const struct ranks *r = &a->a->ranks;
 
 	field_begin(j, "ranks", '{');
-	field_text(j, "reason", r->reason);
+	field_text(j, "reason", say_text(&a->speech, r->reason));
 	field_count(j, "collectives", r->n_collectives);
 	field_count(j, "split", r->n_split);
 	field_count(j, "incomplete", r->n_incomplete);

@@ -80,6 +80,17 @@ static bool is_opening(uint32_t c)
 	return c == 0xff08 || c == 0x300c || c == 0x201c || c == '(' || c == '[';
 }
 
+/* The character that is seen there: the marks of code are not. */
+static uint32_t seen_at(const char *p, size_t n)
+{
+	size_t bytes = 0;
+	uint32_t c = '`';
+
+	for (size_t i = 0; i < n && c == '`'; i += bytes)
+		c = code_point(p + i, n - i, &bytes);
+	return c;
+}
+
 /* Bytes up to the next place where a line may end: before a blank, or beside a wide character. */
 static size_t piece_bytes(const char *p, size_t n)
 {
@@ -89,7 +100,8 @@ static size_t piece_bytes(const char *p, size_t n)
 	for (size_t i = 0; i < n; i += bytes) {
 		const uint32_t c = code_point(p + i, n - i, &bytes);
 
-		if (c == ' ' || (i > 0 && (code_columns(c) == 2 || code_columns(before) == 2) && !is_closing(c) &&
+		if (c == ' ' || (i > 0 && (code_columns(c) == 2 || code_columns(before) == 2) &&
+		                 !is_closing(seen_at(p + i, n - i)) &&
 		                 !is_opening(before)))
 			return i;
 		before = c;

@@ -103,7 +103,7 @@ static void ask_device(const struct answer *a, struct questions *q, const struct
 	const int64_t host_ns = d->idle_sums.host_ns - d->idle_sums.named_ns;
 
 	if (v->class == BOTTLENECK_UNDECIDED)
-		ask(q, "class", say(s, SAY_ask_class), v->reason);
+		ask(q, "class", say(s, SAY_ask_class), say_reason(s, v));
 	/* A question about kernels is worth asking where kernels take half of the time. */
 	if (k && v->share[SHARE_KERNEL] >= a->a->limits.class_half_share && unproved_ns * 2 > d->bounds.kernel_ns)
 		ask(q, "counters", say(s, SAY_ask_counters), say_with(s, SAY_need_counters, k->name));
@@ -123,9 +123,9 @@ struct open_question *open_questions(const struct answer *a, size_t *n)
 	if (a->a->main_device < a->a->tl.n_devices)
 		ask_device(a, &q, &a->a->devices[a->a->main_device]);
 	if (!a->a->has_model)
-		ask(&q, "what_if", say(s, SAY_ask_model), a->a->model_reason);
+		ask(&q, "what_if", say(s, SAY_ask_model), say_text(s, a->a->model_reason));
 	if (a->a->ranks.n_rows)
-		ask(&q, "ranks", say(s, SAY_ask_ranks), a->a->ranks.reason);
+		ask(&q, "ranks", say(s, SAY_ask_ranks), say_text(s, a->a->ranks.reason));
 	if (!a->facts->memory.has_events)
 		ask(&q, "memory", say(s, SAY_ask_memory), say(s, SAY_need_memory));
 	for (size_t i = 0; i < a->findings->n; i++) {

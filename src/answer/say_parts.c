@@ -102,7 +102,7 @@ const char *say_verdict(const struct answer *a, size_t device)
 	switch (v->class) {
 	case BOTTLENECK_UNDECIDED:
 		return say_with(s, SAY_verdict_UNDECIDED, name,
-		                say_with(s, SAY_full_stop, v->reason ? v->reason : say(s, SAY_bounds_low)));
+		                say_with(s, SAY_full_stop, v->reason ? say_reason(s, v) : say(s, SAY_bounds_low)));
 	case BOTTLENECK_MIXED:
 		why = say_with(s, SAY_why_MIXED, say_class(s, v->mixed[0]), say_percent(s, class_share(v, v->mixed[0])),
 		               say_class(s, v->mixed[1]), say_percent(s, class_share(v, v->mixed[1])));

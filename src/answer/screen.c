@@ -398,7 +398,7 @@ static const char *what_if_item(const struct answer *a, const struct what_if *w,
 	                           : w->text;
 
 	if (!w->is_answered)
-		return say_with(s, SAY_item, arena_print(s->arena, "`%s`", text), "", w->reason ? w->reason : "-");
+		return say_with(s, SAY_item, arena_print(s->arena, "`%s`", text), "", w->reason ? say_text(s, w->reason) : "-");
 	if (w->gain_low_ns <= 0)
 		return say_with(s, SAY_what_if_none, text);
 	return say_with(s, SAY_what_if_line, text, say_ns(s, w->gain_low_ns), say_part(s, w->gain_low_ns, wall));

@@ -59,6 +59,9 @@ void section_environment(const struct answer *a, struct document *d)
 	add_fact(d, b, SAY_env_gpus, e->devices);
 	add_fact(d, b, SAY_env_driver, two(s, e->driver, e->cuda ? arena_print(s->arena, "CUDA %s", e->cuda) : NULL));
 	add_fact(d, b, SAY_env_clocks, NULL);
+	add_fact(d, b, SAY_env_conditions,
+	         e->condition_hash ? say_with(s, SAY_conditions_are, e->condition_hash, say_count(s, e->n_conditions))
+	                           : NULL);
 	add_fact(d, b, SAY_env_window, say_window(a));
 	add_fact(d, b, SAY_env_steps, say_steps(a));
 	add_fact(d, b, SAY_env_loss, say_losses(a));

@@ -184,7 +184,7 @@ void section_appendix(const struct answer *a, struct document *d)
 
 		block_row(d, table,
 		          (const char *[]){ arena_print(s->arena, "`%s`", def->name), say_limit(s, def, value),
-		                            def->doc });
+		                            say_text(s, def->doc) });
 	}
 	if (a->a->has_model) {
 		table = add_table(d, section, "tnn", edges);

@@ -230,7 +230,7 @@ void section_what_if(const struct answer *a, struct document *d)
 		if (!w->is_answered) {
 			block_row(d, table,
 			          (const char *[]){ text, NULL, NULL, NULL, say_count(s, w->n_tasks),
-			                            w->reason ? w->reason : "-" });
+			                            w->reason ? say_text(s, w->reason) : "-" });
 			continue;
 		}
 		block_row(d, table,
@@ -318,11 +318,11 @@ void section_comm(const struct answer *a, struct document *d)
 			                  say_part(s, account_exposed_comm_ns(c), c->wall_ns)));
 	}
 	for (size_t i = 0; i < r->n_notes && i < MOST_COMMS; i++)
-		add_note(d, section, r->notes[i]);
+		add_note(d, section, say_text(s, r->notes[i]));
 	if (r->clock_reason)
-		add_note(d, section, say_with(s, SAY_note_clocks, r->clock_reason));
+		add_note(d, section, say_with(s, SAY_note_clocks, say_text(s, r->clock_reason)));
 	if (r->reason)
-		add_note(d, section, say_with(s, SAY_empty_ranks, r->reason));
+		add_note(d, section, say_with(s, SAY_empty_ranks, say_text(s, r->reason)));
 	else
 		add_ranks(a, d, section);
 }

@@ -43,6 +43,12 @@ static inline const char *say_own(const struct speech *s, const struct phrase *p
 	return s->lang == LANG_ZH && p->zh ? p->zh : p->en ? p->en : "";
 }
 
+/* What an analysis says in English itself, such as a reason; NULL stays NULL. Owned by the arena or as given. */
+const char *say_text(const struct speech *s, const char *text);
+
+/* Why a verdict is not certain, or NULL. */
+const char *say_reason(const struct speech *s, const struct verdict *v);
+
 /* Words that need more than a table look-up. */
 const char *say_class(const struct speech *s, enum bottleneck b);   /* launch-bound, 受启动限制 */
 const char *say_idle(const struct speech *s, enum idle_class c);    /* what the CPU or the device was at */

@@ -179,6 +179,18 @@ TEST(answer, offers_what_can_be_changed_and_not_the_step_itself)
 	EXPECT(strstr(line, "launch=0 -"));
 }
 
+TEST(answer, has_one_condition_hash_for_runs_under_the_same_conditions)
+{
+	const struct question q = { .format = "json" };
+	const char *one = field(answer_about("test/data/nsys/gpt_train.sqlite.gz", q), "condition_hash");
+	const char *again = field(answer_about("test/data/nsys/gpt_train.sqlite.gz", q), "condition_hash");
+	const char *other = field(answer_about("test/data/nsys/sync_bound.sqlite.gz", q), "condition_hash");
+
+	EXPECT_EQ_INT(strlen(one), 18);
+	EXPECT_EQ_TEXT(one, again);
+	EXPECT(strcmp(one, other) != 0);
+}
+
 TEST(answer, walks_from_a_failed_allocation_to_what_helps)
 {
 	/* 400 asked for; 900 reserved and 530 of them used leave 370, too few: not fragmentation, but growth. */

@@ -110,6 +110,19 @@ TEST(render_text, ends_lines_between_wide_characters_and_keeps_numbers_whole)
 		       "  12.9 ms，设备迟迟没有开始。\n");
 }
 
+/* The mark of code that a line would end before is not seen. */
+TEST(render_text, begins_no_line_with_a_mark_behind_code)
+{
+	struct document d = { .speech = { LANG_ZH, &arena }, .title = "t" };
+	struct section *s = document_section(&d, "s", "", true);
+
+	add_paragraph(&d, s, TONE_PLAIN, "交替各跑十次计时，命令写作`旧命令与新令`；再录制新版本。");
+	EXPECT_EQ_TEXT(text_of(&d, (struct look){ .width = 40 }),
+	               "t\n\n"
+	               "  交替各跑十次计时，命令写作旧命令与新\n"
+	               "  令；再录制新版本。\n");
+}
+
 TEST(render_text, cuts_long_names_in_tables)
 {
 	static const enum phrase_id titles[] = { SAY_col_kernel, SAY_col_total };

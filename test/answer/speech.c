@@ -1,6 +1,9 @@
 /* answer/speech.c, answer/words.c: phrases in two languages, and numbers as people read them. */
 #include "answer/speech.h"
 
+#include <string.h>
+
+#include "analysis/thresholds.h"
 #include "test/test.h"
 
 static struct arena arena;
@@ -124,4 +127,28 @@ TEST(words, know_how_wide_a_text_is)
 	EXPECT_EQ_INT(text_columns("µs", 3), 2);
 	EXPECT_EQ_INT(text_columns("\xff\xfe", 2), 2);
 	EXPECT_EQ_INT(text_columns("\xe8\xae", 2), 2);
+}
+
+TEST(speech, says_reasons_of_the_analyses_in_chinese)
+{
+	EXPECT_EQ_TEXT(say_text(&english, "nothing in the window matches"), "nothing in the window matches");
+	EXPECT_EQ_TEXT(say_text(&chinese, "nothing in the window matches"), "窗口内没有匹配的内容");
+	EXPECT_EQ_TEXT(say_text(&chinese, "the model's own end is 16.2 % off the observed one (limit 15.0 %)"),
+	               "模型自身的结束时间与观测值相差 16.2 %（上限 15.0 %）");
+	/* What stands in a place is said too, and names stay. */
+	EXPECT_EQ_TEXT(say_text(&chinese, "group without a name: rank 0 and rank 1: their sequences are not those of one "
+	                                  "program"),
+	               "组 （无名）：rank 0 与 rank 1：两个序列不像出自同一个程序");
+	EXPECT_EQ_TEXT(say_text(&chinese, "rank 1 ends all reduce 3 of group tp before rank 0 begins it: a wrong match or a "
+	                                  "step of a clock"),
+	               "rank 1 在 rank 0 开始组 tp 的 all reduce 3 之前就已结束它：匹配有误或时钟有跳变");
+	EXPECT_EQ_TEXT(say_text(&chinese, "no such text"), "no such text");
+	EXPECT(!say_text(&chinese, NULL));
+}
+
+TEST(speech, says_what_limits_mean_in_chinese)
+{
+	for (size_t i = 0; i < n_threshold_defs; i++)
+		if (strcmp(say_text(&chinese, threshold_defs[i].doc), threshold_defs[i].doc) == 0)
+			test_fail(__FILE__, __LINE__, "\"%s\" is not in chinese.def", threshold_defs[i].doc);
 }
