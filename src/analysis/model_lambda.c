@@ -7,6 +7,7 @@
  * waited for something else; but a lambda is not larger than the same
  * percentile of all edges of the class, which it would contradict.
  */
+#include <pthread.h>
 #include <stdlib.h>
 
 #include "analysis/model_parts.h"
@@ -243,16 +244,57 @@ static int64_t median_of_kind(const uint64_t *n_of_class, const int64_t *lambda,
 	return w[i].lambda_ns;
 }
 
+/* What is sampled at once, by two threads. */
+struct sampling_job {
+	const struct building *b;
+	size_t n_classes;
+	enum sampling of_classes, of_functions;
+	int64_t *classes, *functions; /* low values */
+	struct arena arena;
+};
+
+static void *take_samples(void *with)
+{
+	struct sampling_job *job = with;
+
+	job->classes = sample(job->b, job->of_classes, job->n_classes, &job->arena);
+	job->functions = sample(job->b, job->of_functions, MOST_LATENCY_KEYS, &job->arena);
+	return NULL;
+}
+
+/* The second one beside the first where there is much to sample. */
+static void take_all_samples(struct sampling_job jobs[2])
+{
+	enum { MANY_TASKS = 200000 };
+	pthread_t thread;
+	const bool has_thread = jobs[0].b->out->graph.n >= MANY_TASKS &&
+	                        pthread_create(&thread, NULL, take_samples, &jobs[1]) == 0;
+
+	take_samples(&jobs[0]);
+	if (has_thread)
+		pthread_join(thread, NULL);
+	else
+		take_samples(&jobs[1]);
+}
+
 void model_set_lambdas(struct building *b)
 {
 	struct task_graph *g = &b->out->graph;
 	struct arena scratch = { 0 };
 	const size_t n = count_classes(b);
-	int64_t *lambda = sample(b, DECIDING_BY_CLASS, n, &scratch), *all = sample(b, ALL_BY_CLASS, n, &scratch);
-	const int64_t *of_kind = NULL;
-	int64_t *cost = sample(b, CALLS_BY_FUNCTION, MOST_LATENCY_KEYS, &scratch);
-	const int64_t *waits = sample(b, WAITS_BY_FUNCTION, MOST_LATENCY_KEYS, &scratch);
+	struct sampling_job jobs[2] = {
+		{ .b = b, .n_classes = n, .of_classes = DECIDING_BY_CLASS, .of_functions = CALLS_BY_FUNCTION },
+		{ .b = b, .n_classes = n, .of_classes = ALL_BY_CLASS, .of_functions = WAITS_BY_FUNCTION },
+	};
+	const int64_t *of_kind = NULL, *all, *waits;
+	int64_t *lambda, *cost;
 	uint64_t *n_of_class = arena_array(&scratch, uint64_t, n);
+
+	take_all_samples(jobs);
+	lambda = jobs[0].classes;
+	cost = jobs[0].functions;
+	all = jobs[1].classes;
+	waits = jobs[1].functions;
 
 	for (size_t c = 0; c < n; c++) {
 		/* A number without edges stands for no class. */
@@ -278,5 +320,7 @@ void model_set_lambdas(struct building *b)
 			set_call(b, v, cost);
 	for (enum edge_kind k = 0; k < N_EDGE_KINDS; k++)
 		b->out->lambda_ns[k] = median_of_kind(n_of_class, lambda, n, k, &scratch);
+	arena_end(&jobs[0].arena);
+	arena_end(&jobs[1].arena);
 	arena_end(&scratch);
 }

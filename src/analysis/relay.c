@@ -174,9 +174,10 @@ static uint32_t *order_threads(const struct timeline *tl, struct arena *arena)
 }
 
 /* Calls come thread by thread, and relays by process and time: put them in the order of the calls. */
-static struct relays sort_relays(struct relays found, struct arena *arena)
+static struct relays sort_relays(struct relays found, size_t n_calls, struct arena *arena)
 {
-	struct relays out = { arena_array(arena, uint32_t, found.n), arena_array(arena, uint32_t, found.n), found.n };
+	struct relays out = { arena_array(arena, uint32_t, found.n), arena_array(arena, uint32_t, found.n), found.n,
+		              arena_array(arena, uint64_t, n_calls / 64 + 1) };
 	struct arena scratch = { 0 };
 	uint32_t *from = arena_array(&scratch, uint32_t, found.n), *to = arena_array(&scratch, uint32_t, found.n);
 
@@ -198,6 +199,7 @@ static struct relays sort_relays(struct relays found, struct arena *arena)
 	for (size_t i = 0; i < found.n; i++) {
 		out.call[i] = found.call[from[i]];
 		out.before[i] = found.before[from[i]];
+		out.takes_over[out.call[i] / 64] |= (uint64_t)1 << out.call[i] % 64;
 	}
 	arena_end(&scratch);
 	return out;
@@ -225,7 +227,7 @@ struct relays relays_of(const struct timeline *tl, struct arena *arena)
 			if (is_relay(&turns, &turns.runs[k - 1], &turns.runs[k]))
 				add_relay(&found, &room, turns.runs[k].first, turns.runs[k - 1].last);
 	}
-	out = sort_relays(found, arena);
+	out = sort_relays(found, tl->n_calls, arena);
 	block_end(found.call);
 	block_end(found.before);
 	block_end(turns.runs);
@@ -237,6 +239,8 @@ uint32_t relay_before(const struct relays *relays, uint32_t call)
 {
 	size_t low = 0, high = relays->n;
 
+	if (!(relays->takes_over[call / 64] >> call % 64 & 1))
+		return NULL_ref;
 	while (low < high) {
 		const size_t middle = low + (high - low) / 2;
 
@@ -245,5 +249,5 @@ uint32_t relay_before(const struct relays *relays, uint32_t call)
 		else
 			high = middle;
 	}
-	return low < relays->n && relays->call[low] == call ? relays->before[low] : NULL_ref;
+	return relays->before[low];
 }

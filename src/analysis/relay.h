@@ -15,6 +15,7 @@ struct relays {
 	uint32_t *call;   /* index of the call that takes over, ascending */
 	uint32_t *before; /* index of the last call of the thread that hands over */
 	size_t n;
+	uint64_t *takes_over; /* a bit for each call of the timeline: nearly all calls are no relay */
 };
 
 /* Find all. Owned by the arena. */
