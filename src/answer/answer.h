@@ -111,6 +111,7 @@ struct open_question *open_questions(const struct answer *a, size_t *n);
 
 /* A finding in words. */
 const char *say_finding(const struct answer *a, const struct finding *f);   /* its statement */
+const char *say_expectation(const struct answer *a, const struct finding *f); /* what falls when its advice was followed */
 const char *say_gain(const struct answer *a, const struct finding *f);
 const char *say_evidence(const struct answer *a, const struct finding *f);  /* KERNEL:812, KERNEL:813 */
 const char *say_tests(const struct answer *a, const struct finding *f);

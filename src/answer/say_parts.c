@@ -142,7 +142,7 @@ const char *say_standing(const struct answer *a, size_t device)
 		list = join(s, list,
 		            say_with(s, SAY_steps_agree, say_count(s, v->n_steps_agree), say_count(s, v->n_steps)));
 	if (isfinite(v->coverage))
-		list = join(s, list, say_with(s, SAY_coverage_is, say_percent(s, v->coverage)));
+		list = join(s, list, say_with(s, a->is_brief ? SAY_brief_coverage : SAY_coverage_is, say_percent(s, v->coverage)));
 	if (v->runner_up != BOTTLENECK_UNDECIDED && v->runner_up != v->class)
 		list = join(s, list,
 		            say_with(s, SAY_runner_up, say_class(s, v->runner_up),

@@ -334,6 +334,8 @@ static void add_first(const struct answer *a, struct document *d)
 		                  arena_print(s->arena, "%s%s", heading, advice));
 		block_pair(d, point, say(s, SAY_label_why), say_finding(a, f));
 		block_pair(d, point, say(s, SAY_label_gain), say_gain(a, f));
+		if (number == 1)
+			block_pair(d, point, say(s, SAY_label_verify), say_with(s, SAY_verify_how, say_expectation(a, f)));
 	}
 	if (!number)
 		add_paragraph(d, section, TONE_PLAIN, say(s, SAY_no_findings_short));
@@ -387,6 +389,21 @@ static int whole_bytes(const char *text, int most)
 	return most;
 }
 
+/* The words of a change, and what they mean. */
+static const char *say_change(const struct speech *s, const char *text)
+{
+	static const struct {
+		const char *words;
+		enum phrase_id meaning;
+	} known[] = { { "launch=0", SAY_what_if_launch }, { "sync=0", SAY_what_if_sync }, { "copy=0", SAY_what_if_copy },
+		      { "comm=0", SAY_what_if_comm },     { "host=0", SAY_what_if_host } };
+
+	for (size_t i = 0; i < ARRAY_LEN(known); i++)
+		if (strcmp(text, known[i].words) == 0)
+			return say_with(s, known[i].meaning, text);
+	return arena_print(s->arena, "`%s`", text);
+}
+
 static const char *what_if_item(const struct answer *a, const struct what_if *w, int longest)
 {
 	const struct speech *s = &a->speech;
@@ -399,9 +416,10 @@ static const char *what_if_item(const struct answer *a, const struct what_if *w,
 
 	if (!w->is_answered)
 		return say_with(s, SAY_item, arena_print(s->arena, "`%s`", text), "", w->reason ? say_text(s, w->reason) : "-");
+	text = a->is_brief ? arena_print(s->arena, "`%s`", text) : say_change(s, text);
 	if (w->gain_low_ns <= 0)
 		return say_with(s, SAY_what_if_none, text);
-	return say_with(s, SAY_what_if_line, text, say_ns(s, w->gain_low_ns), say_part(s, w->gain_low_ns, wall));
+	return say_with(s, a->is_brief ? SAY_brief_what_if : SAY_what_if_line, text, say_ns(s, w->gain_low_ns), say_part(s, w->gain_low_ns, wall));
 }
 
 static const char *what_if_line(const struct answer *a)

@@ -82,8 +82,7 @@ void section_diagnosis(const struct answer *a, struct document *d)
 		add_note(d, section, say(s, SAY_no_findings));
 }
 
-/* What should become smaller when the advice was followed. */
-static const char *say_expectation(const struct answer *a, const struct finding *f)
+const char *say_expectation(const struct answer *a, const struct finding *f)
 {
 	return say_with(&a->speech, SAY_verify_time, say_ns(&a->speech, f->time_ns));
 }
@@ -119,7 +118,7 @@ void section_advice(const struct answer *a, struct document *d)
 			block_pair(d, point, say(s, SAY_label_why), say_finding(a, f));
 			block_pair(d, point, say(s, SAY_label_gain), say_gain(a, f));
 			block_pair(d, point, say(s, SAY_label_verify),
-			           say_with(s, SAY_verify_how, say_expectation(a, f)));
+			           say_with(s, number == 1 ? SAY_verify_how : SAY_verify_same, say_expectation(a, f)));
 			block_pair(d, point, say(s, SAY_label_refute),
 			           finding_say(f, &f->rule->refute, in_chinese, s->arena));
 		}

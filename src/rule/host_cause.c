@@ -31,4 +31,9 @@ void check_host_cause(const struct rule *self, struct findings *out, enum bottle
 		finding_cite(f, times.of[i].piece->table, times.of[i].piece->row);
 	cite_gap(f, l, times.of[0].gap);
 	take_gain(f, l, "host=0");
+	/* That takes away all of the host's time: where it is more than this cause's, it says nothing of this cause. */
+	if (f->gain_high_ns != NULL_i64 && f->gain_high_ns > f->time_ns) {
+		f->gain_low_ns = f->gain_high_ns = NULL_i64;
+		f->gain_from = NULL;
+	}
 }
