@@ -29,6 +29,20 @@ static size_t marks(const char *p)
 	return n;
 }
 
+/* Phrases that leave out values of the longer ones whose place they take, and how many values they are given. */
+static const struct {
+	enum phrase_id id;
+	int n_values;
+} shorter[] = { { SAY_brief_edges, 3 }, { SAY_brief_sync, 4 }, { SAY_next_KERNEL, 2 } };
+
+static unsigned filled_places(enum phrase_id id, unsigned used)
+{
+	for (size_t i = 0; i < ARRAY_LEN(shorter); i++)
+		if (shorter[i].id == id)
+			return used | ((1u << shorter[i].n_values) - 1);
+	return used;
+}
+
 TEST(speech, has_the_same_places_in_both_languages)
 {
 	for (int i = 0; i < N_PHRASES; i++) {
@@ -36,7 +50,15 @@ TEST(speech, has_the_same_places_in_both_languages)
 
 		if (!*en || !*zh || places(en) != places(zh) || marks(en) != marks(zh))
 			test_fail(__FILE__, __LINE__, "\"%s\" and \"%s\" do not agree", en, zh);
+
+		/* A place that no value fills would be one too many for the caller. */
+		const unsigned filled = filled_places(i, places(en));
+
+		if (filled & (filled + 1))
+			test_fail(__FILE__, __LINE__, "\"%s\" leaves out a place", en);
 	}
+	for (size_t i = 0; i < ARRAY_LEN(shorter); i++)
+		EXPECT(places(say(&english, shorter[i].id)) < 1u << shorter[i].n_values);
 }
 
 TEST(speech, has_a_word_for_everything_that_analyses_name)
