@@ -104,9 +104,10 @@ TEST(labelled, is_launch_where_the_host_submits_while_the_device_is_held_up)
 		add_step(&text, "nvtx step kind=push {0}..{300}\n", 300 * step);
 		for (int k = 0; k < 30; k++) {
 			char line[128];
+			const int begin = 200 + 3 * k + (k > 19 ? 5 : 0);
 
-			snprintf(line, sizeof(line), "kernel k%d launch={%d}..{%d} {%d}..{%d}\n", k % 3, 10 * k, 10 * k + 5,
-				 200 + 3 * k + (k > 19 ? 5 : 0), 201 + 3 * k + (k > 19 ? 5 : 0));
+			snprintf(line, sizeof(line), "kernel k%d launch={%d}..{%d} {%d}..{%d}\n", k % 3, 10 * k,
+				 10 * k + 5, begin, begin + 1);
 			add_step(&text, line, 300 * step);
 		}
 	}
@@ -131,7 +132,8 @@ TEST(labelled, is_what_holds_the_time_and_not_what_most_steps_are)
 		const bool is_long = i % 10 == 9;
 
 		add_step(&text, is_long ? "nvtx step kind=push {0}..{5000}\nkernel a launch={0}..{5} {6}..{98}\n"
-					: "nvtx step kind=push {0}..{100}\nkernel a launch={0}..{5} {6}..{98}\n", at_us);
+					: "nvtx step kind=push {0}..{100}\nkernel a launch={0}..{5} {6}..{98}\n",
+			 at_us);
 		at_us += is_long ? 5000 : 100;
 	}
 
@@ -235,8 +237,8 @@ TEST(labelled, is_kernel_where_copies_run_beside_kernels)
 	RUN(r);
 	const struct verdict v = repeat(&r, "nvtx step kind=push {0}..{1000}\n"
 					    "api cudaMemcpyAsync corr={7} {0}..{6}\n"
-					    "memcpy corr={7} stream=20 kind=HtoD bytes=40000000 src_kind=pinned dst_kind=device "
-					    "{10}..{810}\n"
+					    "memcpy corr={7} stream=20 kind=HtoD bytes=40000000 src_kind=pinned "
+					    "dst_kind=device {10}..{810}\n"
 					    "kernel a launch={7}..{12} {10}..{500}\n"
 					    "kernel b launch={13}..{18} {500}..{990}\n", 5, 1000);
 
@@ -249,7 +251,8 @@ TEST(labelled, is_copy_where_the_next_kernel_waits_for_the_copy)
 	RUN(r);
 	const struct verdict v = repeat(&r, "nvtx step kind=push {0}..{1000}\n"
 					    "api cudaMemcpyAsync corr={7} {0}..{6}\n"
-					    "memcpy corr={7} kind=HtoD bytes=40000000 src_kind=pinned dst_kind=device {10}..{810}\n"
+					    "memcpy corr={7} kind=HtoD bytes=40000000 src_kind=pinned dst_kind=device "
+					    "{10}..{810}\n"
 					    "kernel a launch={7}..{12} {811}..{990}\n", 5, 1000);
 
 	expect_class(&v, BOTTLENECK_COPY);
