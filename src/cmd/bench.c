@@ -278,7 +278,8 @@ static enum status status_of(const struct benching *with, const struct compariso
 		n_failed += with->b.runs[i].is_failed;
 	if (with->is_interrupted || with->is_broken)
 		return failed(with->call, "bench: %s after %zu of %zu runs",
-			      with->is_interrupted ? "interrupted" : "no more could be started", with->n_done, with->n_all);
+			      with->is_interrupted ? "interrupted" : "no more could be started", with->n_done,
+			      with->n_all);
 	if (n_failed)
 		return failed(with->call, "bench: %zu of %zu runs failed", n_failed, with->n_all);
 	if (!c || with->o->perturbation)
@@ -392,8 +393,8 @@ static enum status run(struct call *call)
 										      : STATUS_FAILED;
 	if (o->perturbation) {
 		if (with.n_done && !with.n_recorded)
-			ui_note(call->ui, "bench: nothing was recorded in B, so that this is not what recording costs: the "
-					  "program uses neither CUDA nor NVTX, or does not load the collector");
+			ui_note(call->ui, "bench: nothing was recorded in B, so that this is not what recording costs: "
+					  "the program uses neither CUDA nor NVTX, or does not load the collector");
 		session_remove(&session);
 	}
 	pcre2_code_free(with.pattern);

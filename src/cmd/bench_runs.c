@@ -132,7 +132,7 @@ struct run *bench_as_runs(const struct bench *b, int side, size_t *n, struct are
 const char *bench_overhead(const struct comparison *c, struct arena *arena)
 {
 	const double overhead = 100 * (c->ratio.value - 1), low = 100 * (c->low - 1), high = 100 * (c->high - 1);
-	const bool holds_zero = low <= 0 && high >= 0, is_close = low >= -100 * c->gate && high <= 100 * c->gate;
+	const bool holds_zero = low <= 0 && high >= 0, is_close = c->low >= 1 - c->gate && c->high <= 1 + c->gate;
 	const char *word = "";
 
 	if (isnan(overhead))

@@ -323,7 +323,8 @@ TEST(compare, has_no_answer_without_iterations)
 /* -2 is twice -1 and is less; of zeros and of what has no bound there is no ratio either. */
 TEST(compare, has_no_ratio_of_values_that_are_no_amounts)
 {
-	static const double one[] = { 1, 1, 1, 1, 1 }, minus[] = { -1, -1, -1, -1, -1 }, twice[] = { -2, -2, -2, -2, -2 },
+	static const double one[] = { 1, 1, 1, 1, 1 }, minus[] = { -1, -1, -1, -1, -1 },
+			    twice[] = { -2, -2, -2, -2, -2 },
 			    zeros[] = { 0, 0, 0, 0, 1 }, endless[] = { INFINITY, INFINITY, INFINITY, 1, 1 };
 	static const double *const pairs[][2] = { { minus, twice }, { one, minus }, { minus, one }, { zeros, one },
 						  { one, zeros }, { endless, one }, { one, endless } };

@@ -11,7 +11,8 @@
 /* A file that begins as an executable of a class and a machine. */
 static void make(const char *path, unsigned char class, unsigned machine)
 {
-	Elf64_Ehdr head = { .e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, class }, .e_machine = (Elf64_Half)machine };
+	Elf64_Ehdr head = { .e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, class },
+			    .e_machine = (Elf64_Half)machine };
 	FILE *file = fopen(path, "we");
 
 	EXPECT(file && fwrite(&head, sizeof(head), 1, file) == 1 && fclose(file) == 0 && chmod(path, 0755) == 0);
