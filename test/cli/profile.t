@@ -109,7 +109,7 @@ message                     a profiler in app was refused CUPTI: it shows no dev
 # What is preloaded is not seen: the program's own preloads stay, however many; libasan need not come first.
 $ export many=$(printf 'no-such-library-%0300d.so:' 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16); LD_PRELOAD=$many fathom profile -q -o r -f true sh -c 'echo ${#LD_PRELOAD} > long' 2> /dev/null; echo $(($(cat long) > ${#many}))
 1
-$ fathom profile -q -o r -f true sh -c 'echo ${LD_PRELOAD##*/} $ASAN_OPTIONS'
+$ ASAN_OPTIONS= fathom profile -q -o r -f true sh -c 'echo ${LD_PRELOAD##*/} $ASAN_OPTIONS'
 libfathom-collect.so verify_asan_link_order=0
 $ ASAN_OPTIONS=verify_asan_link_order=1 fathom profile -q -o r -f true sh -c 'echo $ASAN_OPTIONS'
 verify_asan_link_order=0:verify_asan_link_order=1
