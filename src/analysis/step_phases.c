@@ -75,7 +75,7 @@ static void judge_phase(struct step_phase *p, const struct work *w, const struct
 
 	sum_windows(p, w, windows);
 	p->verdict = bottleneck_of_windows(&in, windows->at, windows->n, w->arena);
-	p->doubt = is_short(w, windows)                               ? PHASE_SHORT
+	p->doubt = is_short(w, windows)                       ? PHASE_SHORT
 	           : p->verdict.class == BOTTLENECK_UNDECIDED ? PHASE_UNDECIDED
 	                                                      : PHASE_SURE;
 }
@@ -117,8 +117,8 @@ static void judge_phases(struct step_phases *out, struct work *w)
 static bool need(struct trace *trace, struct err *err)
 {
 	static const struct need needs[] = {
-		{ TABLE_nvtx, BIT(nvtx, start_ns) | BIT(nvtx, end_ns) | BIT(nvtx, track) | BIT(nvtx, kind) |
-		                      BIT(nvtx, name) },
+		{ TABLE_nvtx,
+		  BIT(nvtx, start_ns) | BIT(nvtx, end_ns) | BIT(nvtx, track) | BIT(nvtx, kind) | BIT(nvtx, name) },
 		{ TABLE_op, BIT(op, start_ns) | BIT(op, end_ns) | BIT(op, track) | BIT(op, kind) | BIT(op, name) },
 		{ TABLE_python_frame, BIT(python_frame, start_ns) | BIT(python_frame, end_ns) |
 		                              BIT(python_frame, track) | BIT(python_frame, name) },
@@ -144,7 +144,8 @@ bool step_phases_of(struct step_phases *out, const struct analysis *a, size_t de
 		judge_phases(out, &w);
 	before = (struct interval){ a->tl.first_ns, a->scope.window.start_ns };
 	if (a->scope.kind == SCOPE_STEPS &&
-	    (double)interval_ns(before) >= a->limits.phase_min_share * (double)duration_ns(a->tl.first_ns, a->tl.last_ns)) {
+	    (double)interval_ns(before) >=
+	            a->limits.phase_min_share * (double)duration_ns(a->tl.first_ns, a->tl.last_ns)) {
 		if (!out->of)
 			out->of = arena_array(arena, struct step_phase, 1);
 		out->of[out->n] = (struct step_phase){ .source = PHASE_START_UP };

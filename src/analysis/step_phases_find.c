@@ -130,6 +130,7 @@ static void add_mark(struct work *w, ref thread, const char *name, enum phase_so
 	if (interval_ns(host) > 0)
 		w->marks[w->n_marks++] = (struct mark){ .host = host,
 			                                .parent = NULL_ref,
+			                                .last_end_ns = NULL_i64,
 			                                .group = group_of(w, name, source, masked),
 			                                .source = source };
 }
@@ -174,11 +175,32 @@ static int by_time(const void *pa, const void *pb)
 	return a->group < b->group ? -1 : a->group > b->group;
 }
 
+static const char module[] = "nn.Module: ";
+
+static bool is_module(const char *name)
+{
+	return name && strncmp(name, module, sizeof(module) - 1) == 0;
+}
+
+/* Rows that may become marks: those of the thread, with one of each step for backward. */
+static size_t count_marks(const struct work *w)
+{
+	const struct trace *t = w->a->trace;
+	size_t n = w->n_steps;
+
+	for (size_t i = 0; i < t->nvtx.n; i++)
+		n += t->nvtx.track[i] == w->thread && range_kind(t->nvtx.kind[i]) == RANGES_PUSH_POP;
+	for (size_t i = 0; i < t->op.n; i++)
+		n += t->op.track[i] == w->thread && t->op.kind[i] == OP_ANNOTATION;
+	for (size_t i = 0; i < t->python_frame.n; i++)
+		n += t->python_frame.track[i] == w->thread && is_module(trace_text(t, t->python_frame.name[i]));
+	return n;
+}
+
 static void gather_marks(struct work *w)
 {
-	static const char module[] = "nn.Module: ";
 	const struct trace *t = w->a->trace;
-	const size_t most = t->nvtx.n + t->op.n + t->python_frame.n + w->n_steps;
+	const size_t most = count_marks(w);
 	const struct interval *backward = backward_spans(w);
 	struct text masked = { 0 };
 
@@ -195,7 +217,7 @@ static void gather_marks(struct work *w)
 	for (size_t i = 0; i < t->python_frame.n; i++) {
 		const char *name = trace_text(t, t->python_frame.name[i]);
 
-		if (name && strncmp(name, module, sizeof(module) - 1) == 0)
+		if (is_module(name))
 			add_mark(w, t->python_frame.track[i], name + sizeof(module) - 1, PHASE_MODULE,
 			         t->python_frame.start_ns[i], t->python_frame.end_ns[i], &masked);
 	}
@@ -230,8 +252,9 @@ static void nest_marks(struct work *w)
 		const double ns = (double)interval_ns(m->host);
 
 		m->is_shown = m->parent == NULL_ref || w->marks[m->parent].is_wrapper;
-		m->is_wrapper = m->is_shown && ns >= WRAPPER_SHARE * (double)interval_ns(host) &&
-		                ((double)m->parts_ns >= WRAPPER_SHARE * ns || interval_ns(m->host) == interval_ns(host));
+		m->is_wrapper =
+			m->is_shown && ns >= WRAPPER_SHARE * (double)interval_ns(host) &&
+			((double)m->parts_ns >= WRAPPER_SHARE * ns || interval_ns(m->host) == interval_ns(host));
 	}
 	for (size_t i = 0; i < w->n_marks; i++)
 		w->marks[i].is_shown &= !w->marks[i].is_wrapper;
@@ -239,28 +262,49 @@ static void nest_marks(struct work *w)
 
 /* ---- completions ---- */
 
-static int by_launch(const void *pa, const void *pb)
-{
-	const struct launch *a = pa, *b = pb;
-
-	return a->at_ns < b->at_ns ? -1 : a->at_ns > b->at_ns;
-}
-
-static void gather_launches(struct work *w)
+/* By call: the last end of what it launched on the device; NULL_i64 for nothing. */
+static int64_t *ends_of_calls(const struct work *w)
 {
 	const struct timeline *tl = &w->a->tl;
 	const struct timeline_device *d = &tl->devices[w->device];
+	int64_t *ends = arena_take_array(w->scratch, tl->n_calls + 1, sizeof(*ends));
 
-	w->launches = arena_array(w->scratch, struct launch, d->n_ops);
+	for (size_t i = 0; i < tl->n_calls; i++)
+		ends[i] = NULL_i64;
 	for (size_t i = d->first_op; i < (size_t)d->first_op + d->n_ops; i++) {
 		const struct op *op = &tl->ops[i];
 
-		if (op->call == NULL_ref || tl->trace->stream.process[op->stream] != w->process)
-			continue;
-		w->launches[w->n_launches++] = (struct launch){ tl->calls[op->call].start_ns, op->end_ns };
+		if (op->call != NULL_ref && (ends[op->call] == NULL_i64 || op->end_ns > ends[op->call]))
+			ends[op->call] = op->end_ns;
 	}
-	if (w->n_launches)
-		qsort(w->launches, w->n_launches, sizeof(*w->launches), by_launch);
+	return ends;
+}
+
+/* Calls of all threads of the process count for the mark in which they begin. */
+static void find_ends(struct work *w)
+{
+	const struct timeline *tl = &w->a->tl;
+	const int64_t *ends = ends_of_calls(w);
+
+	for (size_t i = 0; i < tl->n_threads; i++) {
+		const struct host_thread *thread = &tl->threads[i];
+		size_t m = 0;
+
+		for (size_t c = thread->first_call;
+		     thread->process == w->process && c < (size_t)thread->first_call + thread->n_calls; c++) {
+			struct mark *mark;
+
+			while (m < w->n_marks &&
+			       (!w->marks[m].is_shown || w->marks[m].host.end_ns <= tl->calls[c].start_ns))
+				m++;
+			if (m == w->n_marks)
+				break;
+			mark = &w->marks[m];
+			if (ends[c] != NULL_i64 && mark->host.start_ns <= tl->calls[c].start_ns &&
+			    (mark->last_end_ns == NULL_i64 || ends[c] > mark->last_end_ns))
+				mark->last_end_ns = ends[c];
+		}
+	}
 }
 
 static void add_window(struct windows *out, struct interval w, struct arena *arena)
@@ -285,7 +329,7 @@ static void add_window(struct windows *out, struct interval w, struct arena *are
 
 void phases_divide(struct work *w, struct windows *windows, struct windows *rest)
 {
-	size_t m = 0, l = 0;
+	size_t m = 0;
 
 	for (size_t i = 0; i < w->n_steps; i++) {
 		const struct scope_step *step = &w->a->scope.steps[w->steps[i]];
@@ -298,11 +342,8 @@ void phases_divide(struct work *w, struct windows *windows, struct windows *rest
 
 			if (!mark->is_shown || (windows && !g->is_kept))
 				continue;
-			while (l < w->n_launches && w->launches[l].at_ns < mark->host.start_ns)
-				l++;
-			for (; l < w->n_launches && w->launches[l].at_ns < mark->host.end_ns; l++)
-				c.end_ns = w->launches[l].last_end_ns > c.end_ns ? w->launches[l].last_end_ns
-				                                                 : c.end_ns;
+			if (mark->last_end_ns != NULL_i64 && mark->last_end_ns > c.end_ns)
+				c.end_ns = mark->last_end_ns;
 			c.start_ns = c.start_ns > right_ns ? c.start_ns : right_ns;
 			c = interval_clip(c, step->completion);
 			if (!windows) {
@@ -355,5 +396,5 @@ void phases_find(struct work *w)
 		return;
 	gather_marks(w);
 	nest_marks(w);
-	gather_launches(w);
+	find_ends(w);
 }

@@ -11,6 +11,7 @@ struct mark {
 	struct interval host;
 	ref parent;          /* an earlier mark of the same step, or NULL_ref */
 	int64_t parts_ns;    /* of its own parts */
+	int64_t last_end_ns; /* of what the process launched in it; NULL_i64 for nothing */
 	uint32_t group;
 	uint8_t source;
 	bool is_wrapper, is_shown;
@@ -26,11 +27,6 @@ struct group {
 	size_t phase;        /* place in the answer */
 };
 
-/* What a call of the process launched on the device. */
-struct launch {
-	int64_t at_ns, last_end_ns;
-};
-
 struct work {
 	const struct analysis *a;
 	size_t device;
@@ -42,8 +38,6 @@ struct work {
 	size_t n_marks;
 	struct names names;
 	struct group *groups;
-	struct launch *launches; /* by time */
-	size_t n_launches;
 };
 
 /* Windows of phases, as they come. */

@@ -102,5 +102,6 @@ bool facts_of(struct facts *out, const struct analysis *a, struct arena *arena, 
 	facts_path(out, a, arena);
 	gather_steps(out, a, arena);
 	out->workload = find_workload(a->trace);
-	return step_phases_of(&out->phases, a, a->main_device, arena, err) && facts_memory(out, a, err) && facts_blocks(out, a, err) && facts_environment(out, a, arena, err);
+	return step_phases_of(&out->phases, a, a->main_device, arena, err) && facts_memory(out, a, err) &&
+	       facts_blocks(out, a, err) && facts_environment(out, a, arena, err);
 }

@@ -70,7 +70,8 @@ static struct events find_events(const struct analysis *a, uint8_t allocator, st
 	return out;
 }
 
-/* The outermost op of the framework on the thread of an event, and the innermost function that is not the framework's. */
+/* The outermost op of the framework on the thread of an event, and the innermost function that is not the framework's.
+ */
 static void find_place(struct block_fact *f, const struct trace *t, ref thread, int64_t at_ns)
 {
 	int64_t op_ns = INT64_MAX, frame_ns = INT64_MIN;

@@ -176,8 +176,7 @@ static bool gather_conditions(struct environment *e, const struct analysis *a, s
 			e->n_conditions++;
 		}
 	if (e->n_conditions)
-		e->condition_hash =
-			arena_print(arena, "%016llx", (unsigned long long)hash_bytes(text.p, text.n));
+		e->condition_hash = arena_print(arena, "%016llx", (unsigned long long)hash_bytes(text.p, text.n));
 	text_end(&text);
 	return true;
 }

@@ -79,8 +79,9 @@ const char *say_class_share(const struct answer *a, const struct verdict *v)
 	const struct speech *s = &a->speech;
 
 	if (v->class == BOTTLENECK_MIXED)
-		return say_with(s, SAY_joined, say_with(s, SAY_phase_class, say_class(s, v->mixed[0]),
-		                                        say_percent(s, class_share(v, v->mixed[0]))),
+		return say_with(s, SAY_joined,
+		                say_with(s, SAY_phase_class, say_class(s, v->mixed[0]),
+		                         say_percent(s, class_share(v, v->mixed[0]))),
 		                say_with(s, SAY_phase_class, say_class(s, v->mixed[1]),
 		                         say_percent(s, class_share(v, v->mixed[1]))));
 	if (v->class == BOTTLENECK_DIFFUSE || v->class == BOTTLENECK_UNDECIDED)
@@ -132,8 +133,8 @@ const char *say_standing(const struct answer *a, size_t device)
 	if (v->class == BOTTLENECK_UNDECIDED)
 		return "";
 	if (a->is_brief && v->n_steps)
-		list = say_with(s, SAY_confidence_steps, say_confidence(s, v->confidence), say_count(s, v->n_steps_agree),
-		                say_count(s, v->n_steps));
+		list = say_with(s, SAY_confidence_steps, say_confidence(s, v->confidence),
+		                say_count(s, v->n_steps_agree), say_count(s, v->n_steps));
 	else
 		list = say_with(s, SAY_confidence_is, say_confidence(s, v->confidence));
 	if (!a->is_brief || !v->is_confirmed)
@@ -142,7 +143,9 @@ const char *say_standing(const struct answer *a, size_t device)
 		list = join(s, list,
 		            say_with(s, SAY_steps_agree, say_count(s, v->n_steps_agree), say_count(s, v->n_steps)));
 	if (isfinite(v->coverage))
-		list = join(s, list, say_with(s, a->is_brief ? SAY_brief_coverage : SAY_coverage_is, say_percent(s, v->coverage)));
+		list = join(
+			s, list,
+			say_with(s, a->is_brief ? SAY_brief_coverage : SAY_coverage_is, say_percent(s, v->coverage)));
 	if (v->runner_up != BOTTLENECK_UNDECIDED && v->runner_up != v->class)
 		list = join(s, list,
 		            say_with(s, SAY_runner_up, say_class(s, v->runner_up),
@@ -234,8 +237,9 @@ static const char *how_sync(const struct answer *a, const struct device_analysis
 	const uint64_t n = a->a->waits.n_waits;
 	const double steps = a->a->scope.n_used ? (double)a->a->scope.n_used : 1;
 
-	return say_with(s, a->is_brief ? SAY_brief_sync : SAY_how_sync, say_count(s, n), say_number(s, (double)n / steps, 1),
-	                say_ns(s, a->a->waits.device_wait_ns), say_ns(s, d->idle_sums.refill_ns));
+	return say_with(s, a->is_brief ? SAY_brief_sync : SAY_how_sync, say_count(s, n),
+	                say_number(s, (double)n / steps, 1), say_ns(s, a->a->waits.device_wait_ns),
+	                say_ns(s, d->idle_sums.refill_ns));
 }
 
 static const char *how_copy(const struct answer *a, const struct device_analysis *d)
@@ -271,7 +275,8 @@ static const char *brief_proof(const struct answer *a, const struct bounds *b, c
 			best = i;
 	if (b->proved_ns[best] <= 0)
 		return say_with(s, SAY_brief_no_proof, why);
-	return say_with(s, SAY_brief_proved, say_class(s, classes[best]), say_part(s, b->proved_ns[best], b->kernel_ns));
+	return say_with(s, SAY_brief_proved, say_class(s, classes[best]),
+	                say_part(s, b->proved_ns[best], b->kernel_ns));
 }
 
 static const char *how_kernel(const struct answer *a, const struct device_analysis *d)
@@ -289,9 +294,10 @@ static const char *how_kernel(const struct answer *a, const struct device_analys
 
 	if (a->is_brief)
 		return say_with(s, SAY_brief_kernel, say_name(s, k ? k->name : NULL),
-		                k ? say_part(s, k->clipped_ns, a->facts->kernel_total_ns) : "-", brief_proof(a, b, why));
+		                k ? say_part(s, k->clipped_ns, a->facts->kernel_total_ns) : "-",
+		                brief_proof(a, b, why));
 	second = say_with(s, SAY_how_bounds, say_part(s, b->proved_ns[BOUND_COMPUTE], b->kernel_ns),
-	                              say_part(s, b->proved_ns[BOUND_MEMORY], b->kernel_ns), why);
+	                  say_part(s, b->proved_ns[BOUND_MEMORY], b->kernel_ns), why);
 
 	return arena_print(s->arena, s->lang == LANG_ZH ? "%s%s" : "%s %s", first, second);
 }
@@ -324,7 +330,7 @@ static const char *how_class(const struct answer *a, size_t device, enum bottlen
 	case BOTTLENECK_IO:
 		return how_named(a, device,
 		                 d->idle_sums.by_class[IDLE_OS_IO] > d->idle_sums.by_class[IDLE_SLEEP] ? IDLE_OS_IO
-		                                                                                        : IDLE_SLEEP);
+		                                                                                       : IDLE_SLEEP);
 	default: return "";
 	}
 }
@@ -336,7 +342,8 @@ static const char *how_edges(const struct answer *a, const struct account *c)
 
 	if ((double)(c->leading_ns + c->trailing_ns) < a->a->limits.window_edge_share * (double)c->wall_ns)
 		return NULL;
-	return say_with(s, a->is_brief ? SAY_brief_edges : SAY_how_edges, say_ns(s, c->leading_ns), say_ns(s, c->wall_ns), say_ns(s, c->trailing_ns));
+	return say_with(s, a->is_brief ? SAY_brief_edges : SAY_how_edges, say_ns(s, c->leading_ns),
+	                say_ns(s, c->wall_ns), say_ns(s, c->trailing_ns));
 }
 
 const char *say_follow(const struct speech *s, const char *one, const char *other)
@@ -357,7 +364,8 @@ const char *say_mechanism(const struct answer *a, size_t device)
 
 	if (v->class != BOTTLENECK_MIXED)
 		return say_follow(s, how_class(a, device, v->class), edges);
-	return say_follow(s, say_follow(s, how_class(a, device, v->mixed[0]), how_class(a, device, v->mixed[1])), edges);
+	return say_follow(s, say_follow(s, how_class(a, device, v->mixed[0]), how_class(a, device, v->mixed[1])),
+	                  edges);
 }
 
 /* ---- the rest ---- */
@@ -470,13 +478,12 @@ const char *say_next_step(const struct answer *a)
 	enum phrase_id walk = N_PHRASES;
 
 	if (m->n_failed)
-		return say_with(s, SAY_next_line, say(s, SAY_walk_memory),
-		                say_with(s, SAY_next_memory,
-		                         m->failed_bytes == NULL_i64 ? "?" : say_bytes(s, (double)m->failed_bytes),
-		                         m->failed_reserved == NULL_i64
-		                                 ? "?"
-		                                 : say_bytes(s, (double)m->failed_reserved),
-		                         say_shortage(a)));
+		return say_with(
+			s, SAY_next_line, say(s, SAY_walk_memory),
+			say_with(s, SAY_next_memory,
+		                 m->failed_bytes == NULL_i64 ? "?" : say_bytes(s, (double)m->failed_bytes),
+		                 m->failed_reserved == NULL_i64 ? "?" : say_bytes(s, (double)m->failed_reserved),
+		                 say_shortage(a)));
 	next = say_with(s, ids[class], say_name(s, name), pattern_for_ncu(s, name));
 	if (host_range_name(a, a->a->main_device))
 		next = say_with(s, SAY_next_host_range, say_name(s, host_range_name(a, a->a->main_device)));

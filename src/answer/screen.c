@@ -19,7 +19,8 @@ enum {
 	MOST_DEVICES = 8,
 	MOST_OPEN = 1,
 	MOST_LINE = 83, /* columns of a fact */
-	LONGEST_CHANGE = 44, SHORT_CHANGE = 24, /* bytes: of one, of several on a line */
+	LONGEST_CHANGE = 44,
+	SHORT_CHANGE = 24, /* bytes: of one, of several on a line */
 	MOST_COLUMNS = 184 /* of a finding: two lines of a screen of 100 columns, less what breaking lines wastes */
 };
 
@@ -192,7 +193,8 @@ static const char *path_line(const struct answer *a)
 	for (size_t i = 0; i < a->facts->n_path_kinds && i < MOST_KINDS; i++) {
 		const struct kind_fact *f = &a->facts->path_kinds[i];
 
-		const char *item = say_with(s, SAY_item, say_path(s, f->kind), say_ns(s, f->ns), say_part(s, f->ns, wall));
+		const char *item =
+			say_with(s, SAY_item, say_path(s, f->kind), say_ns(s, f->ns), say_part(s, f->ns, wall));
 
 		if ((!i || f->ns * 100 >= wall) && list_fits(a, &list, item))
 			list_add(&list, s, item);
@@ -335,7 +337,8 @@ static void add_first(const struct answer *a, struct document *d)
 		block_pair(d, point, say(s, SAY_label_why), say_finding(a, f));
 		block_pair(d, point, say(s, SAY_label_gain), say_gain(a, f));
 		if (number == 1)
-			block_pair(d, point, say(s, SAY_label_verify), say_with(s, SAY_verify_how, say_expectation(a, f)));
+			block_pair(d, point, say(s, SAY_label_verify),
+			           say_with(s, SAY_verify_how, say_expectation(a, f)));
 	}
 	if (!number)
 		add_paragraph(d, section, TONE_PLAIN, say(s, SAY_no_findings_short));
@@ -395,8 +398,11 @@ static const char *say_change(const struct speech *s, const char *text)
 	static const struct {
 		const char *words;
 		enum phrase_id meaning;
-	} known[] = { { "launch=0", SAY_what_if_launch }, { "sync=0", SAY_what_if_sync }, { "copy=0", SAY_what_if_copy },
-		      { "comm=0", SAY_what_if_comm },     { "host=0", SAY_what_if_host } };
+	} known[] = { { "launch=0", SAY_what_if_launch },
+		      { "sync=0", SAY_what_if_sync },
+		      { "copy=0", SAY_what_if_copy },
+		      { "comm=0", SAY_what_if_comm },
+		      { "host=0", SAY_what_if_host } };
 
 	for (size_t i = 0; i < ARRAY_LEN(known); i++)
 		if (strcmp(text, known[i].words) == 0)
@@ -415,11 +421,13 @@ static const char *what_if_item(const struct answer *a, const struct what_if *w,
 	                           : w->text;
 
 	if (!w->is_answered)
-		return say_with(s, SAY_item, arena_print(s->arena, "`%s`", text), "", w->reason ? say_text(s, w->reason) : "-");
+		return say_with(s, SAY_item, arena_print(s->arena, "`%s`", text), "",
+		                w->reason ? say_text(s, w->reason) : "-");
 	text = a->is_brief ? arena_print(s->arena, "`%s`", text) : say_change(s, text);
 	if (w->gain_low_ns <= 0)
 		return say_with(s, SAY_what_if_none, text);
-	return say_with(s, a->is_brief ? SAY_brief_what_if : SAY_what_if_line, text, say_ns(s, w->gain_low_ns), say_part(s, w->gain_low_ns, wall));
+	return say_with(s, a->is_brief ? SAY_brief_what_if : SAY_what_if_line, text, say_ns(s, w->gain_low_ns),
+	                say_part(s, w->gain_low_ns, wall));
 }
 
 static const char *what_if_line(const struct answer *a)
@@ -427,7 +435,7 @@ static const char *what_if_line(const struct answer *a)
 	const struct speech *s = &a->speech;
 	const size_t most = a->a->n_asked > MOST_WHAT_IFS ? a->a->n_asked : MOST_WHAT_IFS;
 	const char *error = say_with(s, a->is_brief ? SAY_brief_error : SAY_what_if_error_short,
-	                                   say_percent(s, a->a->model.replay_error));
+	                             say_percent(s, a->a->model.replay_error));
 	size_t *at = arena_array(s->arena, size_t, most), n;
 	struct text list = { 0 };
 

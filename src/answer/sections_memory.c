@@ -32,8 +32,8 @@ static void add_copies(const struct answer *a, struct document *d, struct sectio
 	add_note(d, section, say(s, SAY_note_copies));
 }
 
-static void add_blocks(const struct answer *a, struct document *d, struct section *section,
-                       const struct block_fact *of, size_t n)
+static void add_blocks(const struct answer *a, struct document *d, struct section *section, const struct block_fact *of,
+                       size_t n)
 {
 	static const enum phrase_id titles[] = { SAY_col_bytes, SAY_col_at, SAY_col_op, SAY_col_where };
 	const struct speech *s = &a->speech;

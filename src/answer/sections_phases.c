@@ -52,11 +52,11 @@ void section_step_phases(const struct answer *a, struct document *d)
 			const struct account *c = &p->account;
 
 			block_row(d, table,
-			          (const char *[]){ say_phase(a, p), say_ns(s, c->wall_ns),
-			                            p->source == PHASE_START_UP ? NULL
-			                                                        : say_part(s, c->wall_ns, phases->wall_ns),
-			                            say_part(s, c->wall_ns - c->idle_ns, c->wall_ns),
-			                            say_phase_class(a, p), say_idle_cause(a, p) });
+			          (const char *[]){
+					  say_phase(a, p), say_ns(s, c->wall_ns),
+					  p->source == PHASE_START_UP ? NULL : say_part(s, c->wall_ns, phases->wall_ns),
+					  say_part(s, c->wall_ns - c->idle_ns, c->wall_ns), say_phase_class(a, p),
+					  say_idle_cause(a, p) });
 		}
 	}
 	if (phases->n && phases->of[0].source != PHASE_START_UP)

@@ -81,8 +81,8 @@ TEST(speech, has_a_word_for_everything_that_analyses_name)
 
 TEST(speech, puts_values_where_the_language_wants_them)
 {
-	EXPECT_EQ_TEXT(say_with(&english, SAY_gain_one, "1", "2", "3", "x"), "1 of 2 (3), from `x`");
-	EXPECT_EQ_TEXT(say_with(&chinese, SAY_gain_one, "1", "2", "3", "x"), "2 中的 1（3），依据 `x`");
+	EXPECT_EQ_TEXT(say_with(&english, SAY_gain_one, "1", "2", "3", "x"), "1 of 2 (3), estimated by `x`");
+	EXPECT_EQ_TEXT(say_with(&chinese, SAY_gain_one, "1", "2", "3", "x"), "2 中的 1（3），由 `x` 估计");
 }
 
 TEST(speech, takes_a_language_from_a_locale)
