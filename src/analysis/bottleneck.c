@@ -426,6 +426,7 @@ struct verdict bottleneck_of(const struct bottleneck_input *in, struct arena *ar
 	struct window_facts facts = { .window = window, .time = window_time_of(in, &copies, window) };
 	struct step_shares steps = judge_steps(in, &copies, &facts, arena);
 	struct verdict v = { .class = BOTTLENECK_UNDECIDED };
+	enum unsound unsound;
 	bool holds;
 
 	count_ops(&facts, in);
@@ -446,7 +447,14 @@ struct verdict bottleneck_of(const struct bottleneck_input *in, struct arena *ar
 	holds = bottleneck_test(&v, in, &facts, arena);
 	v.is_confirmed = holds && v.n_steps_agree * 2 >= v.n_steps;
 	v.confidence = confidence_of(&v, in, &facts);
-	bottleneck_say_reason(&v, in, &facts.time);
+	unsound = bottleneck_unsound(&v, in, window);
+	if (unsound != UNSOUND_NOT) {
+		v.class = v.runner_up = BOTTLENECK_UNDECIDED;
+		v.is_confirmed = false;
+		v.is_unsound = true;
+		v.confidence = CONFIDENCE_LOW;
+	}
+	bottleneck_say_reason(&v, in, &facts.time, unsound);
 	arena_reset(arena, mark);
 	return v;
 }

@@ -37,6 +37,7 @@ struct verdict {
 	enum bottleneck class, runner_up; /* runner_up UNDECIDED when nothing else is worth naming */
 	enum bottleneck mixed[2];         /* of MIXED */
 	bool is_confirmed, is_perturbed;  /* its tests hold; the profiler took 5 % or more */
+	bool is_unsound;                  /* UNDECIDED since the records carry no verdict; nor do they carry findings */
 	enum confidence confidence;
 	double share[N_SHARES];           /* of the inner time; sums to 1 */
 	double coverage;                  /* share of host idle time with evidence; NAN where that is below 1 % */

@@ -52,5 +52,12 @@ bool bottleneck_test(struct verdict *v, const struct bottleneck_input *in, const
 
 void criterion_add(struct verdict *v, const char *name, double value, double limit, bool is_met);
 
+/* Why the records of a window carry no verdict. */
+enum unsound { UNSOUND_NOT, UNSOUND_SLIVER, UNSOUND_LAUNCHES };
+
+/* Look whether they do; adds the criterion that fails. */
+enum unsound bottleneck_unsound(struct verdict *v, const struct bottleneck_input *in, struct interval window);
+
 /* Which recording would tell: of a verdict that leaves something open. */
-void bottleneck_say_reason(struct verdict *v, const struct bottleneck_input *in, const struct window_time *time);
+void bottleneck_say_reason(struct verdict *v, const struct bottleneck_input *in, const struct window_time *time,
+			   enum unsound unsound);

@@ -230,7 +230,8 @@ bool bottleneck_test(struct verdict *v, const struct bottleneck_input *in, const
 
 enum missing {
 	MISSING_WORK, MISSING_CALLS, MISSING_START, MISSING_ROWS, MISSING_PROCESS, MISSING_HOLDER, MISSING_HOST,
-	MISSING_PROFILER, MISSING_WAKER, MISSING_NAMES, MISSING_RANGES, MISSING_COUNTERS, MISSING_RANKS, N_MISSING
+	MISSING_PROFILER, MISSING_WAKER, MISSING_NAMES, MISSING_RANGES, MISSING_COUNTERS, MISSING_RANKS,
+	MISSING_WINDOW, MISSING_WORK_OF_CALLS, N_MISSING
 };
 
 static const struct {
@@ -288,6 +289,16 @@ static const struct {
 		"step with ranges (NVTX, torch.profiler.record_function)",
 		"采样或调用帧显示了 CPU 在此期间运行的代码，但没有区间说明其用途："
 		"请用区间标注一步中的各部分（NVTX、torch.profiler.record_function）" },
+	[MISSING_WINDOW] = {
+		"the device worked in a sliver of the window only, so its time says little of the window: choose the part "
+		"in which it works (--filter-time, --filter-nvtx, --steps), or record for longer",
+		"设备只在窗口的很小一段时间内工作，这段时间不能代表整个窗口：请选择设备工作的部分"
+		"（--filter-time、--filter-nvtx、--steps），或延长采集" },
+	[MISSING_WORK_OF_CALLS] = {
+		"most launches have no kernel on record, so what looks idle may not be: record again, and look at what was "
+		"lost (fathom info --health)",
+		"大多数 launch 没有对应的 kernel 记录，看似空闲的时间未必空闲：请重新采集，并查看丢失的内容"
+		"（fathom info --health）" },
 	[MISSING_RANKS] = {
 		"one rank alone does not tell whether its communication waits for others or moves data: analyze the "
 		"files of all ranks together",
@@ -319,11 +330,14 @@ static enum missing missing_of(const struct bottleneck_input *in, const struct w
 	return missing == MISSING_START && in->tl->n_calls == 0 ? MISSING_CALLS : missing;
 }
 
-void bottleneck_say_reason(struct verdict *v, const struct bottleneck_input *in, const struct window_time *time)
+void bottleneck_say_reason(struct verdict *v, const struct bottleneck_input *in, const struct window_time *time,
+			   enum unsound unsound)
 {
 	enum missing missing;
 
-	if (v->class == BOTTLENECK_UNDECIDED)
+	if (unsound != UNSOUND_NOT)
+		missing = unsound == UNSOUND_SLIVER ? MISSING_WINDOW : MISSING_WORK_OF_CALLS;
+	else if (v->class == BOTTLENECK_UNDECIDED)
 		missing = v->share[SHARE_PROFILER] > v->share[SHARE_NONE] ? MISSING_PROFILER : missing_of(in, time);
 	else if (v->class == BOTTLENECK_HOST && 2 * time->host_ranges_ns > time->ns[SHARE_HOST])
 		return;

@@ -126,6 +126,18 @@ static void compare_steps(const struct lookup *l, struct launch_facts *out)
 	arena_end(&scratch);
 }
 
+/* True when most operations are already replayed by graphs. */
+static bool is_mostly_graphs(const struct lookup *l)
+{
+	uint64_t n = 0, n_in_graph = 0;
+
+	for (uint32_t i = l->first_op; i < l->end_op; i++) {
+		n++;
+		n_in_graph += (l->a->tl.ops[i].flags & (OP_IN_GRAPH | OP_OPAQUE)) != 0;
+	}
+	return 2 * n_in_graph > n;
+}
+
 static bool is_elementwise(const char *name)
 {
 	return strstr(name, "elementwise") || strstr(name, "_poi_") || strstr(name, "pointwise");
@@ -198,7 +210,7 @@ static void check(const struct rule *self, const struct analysis *a, struct find
 	finding_value(f, "elementwise", VALUE_COUNT, facts.n_elementwise);
 	finding_value(f, "kernels", VALUE_COUNT, (double)l->n_kernels);
 	finding_text(f, "where", facts.places.n ? site_say(l, &facts.places.of[0].site, a->arena) : NULL);
-	if (facts.n_compared >= 2 && 2 * facts.n_same > facts.n_compared)
+	if (facts.n_compared >= 2 && 2 * facts.n_same > facts.n_compared && !is_mostly_graphs(l))
 		f->own_advice = &advice_with_graph;
 	if (facts.longest)
 		cite_gap(f, l, facts.longest);

@@ -102,6 +102,17 @@ static int worst_first(const void *pa, const void *pb)
 	return strcmp(a->rule->name, b->rule->name);
 }
 
+/* What looks idle may not be: nothing is said of time that could come back. */
+static void drop_claims(struct findings *findings)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < findings->n; i++)
+		if (findings->of[i].state == FINDING_ABSTAINED || findings->of[i].time_ns == 0)
+			findings->of[n++] = findings->of[i];
+	findings->n = n;
+}
+
 struct findings rules_run(const struct analysis *a, struct arena *arena)
 {
 	struct findings out = { .arena = arena };
@@ -112,6 +123,8 @@ struct findings rules_run(const struct analysis *a, struct arena *arena)
 	out.look = &look;
 	for (size_t i = 0; i < n_rules; i++)
 		rules[i]->check(rules[i], a, &out);
+	if (look.of && look.of->verdict.is_unsound)
+		drop_claims(&out);
 	for (size_t i = 0; i < out.n; i++) {
 		struct finding *f = &out.of[i];
 

@@ -532,6 +532,33 @@ TEST(bottleneck, is_of_each_device_in_a_capture_of_two_ranks)
 	expect_class(&late.v, BOTTLENECK_LAUNCH);
 }
 
+/* 20 us of work in a window of 1 ms: the time between its two kernels says nothing of the rest. */
+TEST(bottleneck, says_nothing_of_a_window_with_a_sliver_of_work)
+{
+	JUDGED(j);
+
+	judge(&j, "nvtx step kind=push 0..1000000\n"
+	          "kernel a launch=100..200 corr=1 1000..2000\n"
+	          "kernel b launch=300..400 corr=2 20000..21000\n"
+	          "api cudaDeviceSynchronize 990000..1000000\n", 0, 1000000);
+	expect_class(&j.v, BOTTLENECK_UNDECIDED);
+	EXPECT(j.v.is_unsound && strstr(j.v.reason, "sliver"));
+}
+
+/* Three launches, and the kernel of one: what looks idle may have been busy. */
+TEST(bottleneck, says_nothing_when_launches_have_no_work)
+{
+	JUDGED(j);
+
+	judge(&j, "kernel a launch=0..100 corr=1 200..300\n"
+	          "api cudaLaunchKernel corr=2 400..500\n"
+	          "api cudaLaunchKernel corr=3 600..700\n"
+	          "kernel b launch=800..900 corr=4 1000..1100\n"
+	          "api cudaLaunchKernel corr=5 950..990\n", 0, 1200);
+	expect_class(&j.v, BOTTLENECK_UNDECIDED);
+	EXPECT(j.v.is_unsound && strstr(j.v.reason, "no kernel on record"));
+}
+
 /* The account of each device and step of a capture adds up, and the shares are all of the inner time. */
 TEST(bottleneck, accounts_for_every_ns_of_every_capture)
 {
