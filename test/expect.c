@@ -4,6 +4,16 @@
 #include "report/render.h"
 #include "report/report.h"
 
+void *test_keep(const void *p)
+{
+	static const void *kept[1 << 16];
+	static size_t n;
+
+	if (n < ARRAY_LEN(kept))
+		kept[n++] = p;
+	return (void *)(uintptr_t)p;
+}
+
 enum { MAX_WORDS = 16 };
 
 void test_report(const char *file, int line, const char *words, const char *text, int64_t from_ns, int64_t to_ns,

@@ -84,6 +84,12 @@ void test_equal_text(const char *file, int line, const char *what, const char *g
 
 #define SKIP(...) test_skip(__VA_ARGS__)
 
+/* Keep what lives until the test ends, so that no leak checker takes it for lost. Returns p. */
+void *test_keep(const void *p);
+
+/* An arena that ends with its scope. */
+#define TEST_ARENA(name) struct arena name __attribute__((cleanup(arena_end))) = { 0 }
+
 /*
  * A whole file, closed by a NUL; a file that ends in .gz is unpacked. The test
  * fails when it cannot be read. Lives until the test ends.

@@ -14,13 +14,13 @@ struct explained {
 
 static struct explained *explain_device(const char *text, size_t device, const char *limit)
 {
-	struct explained *e = calloc(1, sizeof(*e));
+	struct explained *e = test_keep(calloc(1, sizeof(*e)));
 	struct err err;
 
 	e->limits = thresholds_default();
 	if (limit)
 		EXPECT_DONE(thresholds_set(&e->limits, limit, &err), err);
-	EXPECT_DONE(timeline_build(&e->tl, trace_of(text), &e->arena, &err), err);
+	EXPECT_DONE(timeline_build(&e->tl, test_keep(trace_of(text)), &e->arena, &err), err);
 	e->states = states_of(&e->tl, &e->arena);
 	EXPECT_DONE(idle_of(&e->idle, &e->tl, device, e->states, &e->limits, &e->arena, &err), err);
 	return e;
@@ -59,7 +59,7 @@ static const char *gaps_in(const char *trace, size_t device, const char *limit, 
 			  gap->trigger != TRIGGER_LEADING && gap->trigger != TRIGGER_TRAILING)
 			add_gap(&out, e, gap);
 	}
-	return out.p ? out.p : "";
+	return out.p ? test_keep(out.p) : "";
 }
 
 static const char *gaps_of(const char *trace)
@@ -73,6 +73,7 @@ static const char *far_gaps_of(const char *trace)
 	struct text far = { 0 };
 
 	text_adds(&far, trace);
+	test_keep(far.p);
 	return gaps_in(far.p, 0, "submission.gap_ns=0", false);
 }
 
@@ -86,7 +87,7 @@ static const char *evidence_of(struct explained *e, size_t gap, uint32_t piece)
 	if (p->row == NULL_ref)
 		return "none";
 	text_print(&out, "%s %u", table_defs[p->table].name, p->row);
-	return out.p;
+	return test_keep(out.p);
 }
 
 /*

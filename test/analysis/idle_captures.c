@@ -23,7 +23,7 @@ static struct trace *open_capture(const char *path)
 	const struct import_options options = { .rank = NULL_i32 };
 	const struct ui ui = { 0 };
 	struct err err;
-	struct trace *trace = import_open(&path, 1, &options, &ui, &err);
+	struct trace *trace = test_keep(import_open(&path, 1, &options, &ui, &err));
 
 	if (!trace)
 		test_fail(__FILE__, __LINE__, "%s", err.text);
@@ -79,7 +79,7 @@ static void check_sums(const struct idle *idle, const struct timeline *tl, const
 static void check_trace(struct trace *trace, unsigned n_windows)
 {
 	const struct thresholds limits = thresholds_default();
-	struct arena arena = { 0 };
+	TEST_ARENA(arena);
 	struct timeline tl;
 	struct states *states;
 	struct err err;
@@ -219,7 +219,7 @@ enum story { STORY_LAUNCH, STORY_HOST, STORY_DATA, STORY_SYNC, STORY_COPY, STORY
 static void tell(const char *folder, const char *name, const char *suffix, double *shares, int64_t *inner_ns)
 {
 	const struct thresholds limits = thresholds_default();
-	struct arena arena = { 0 };
+	TEST_ARENA(arena);
 	struct timeline tl;
 	struct idle idle;
 	struct err err;
@@ -287,7 +287,7 @@ TEST(analysis_idle_captures, of_two_tools_tell_one_story)
 TEST(analysis_idle_captures, of_a_loop_of_waits_are_drained_and_refilled)
 {
 	const struct thresholds limits = thresholds_default();
-	struct arena arena = { 0 };
+	TEST_ARENA(arena);
 	struct timeline tl;
 	struct idle idle;
 	struct err err;

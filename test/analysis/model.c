@@ -17,8 +17,9 @@ static struct bench *bench_of(const char *text, int64_t from_ns, int64_t to_ns)
 	static struct bench b;
 	struct err err;
 
+	arena_end(&b.arena);
 	b = (struct bench){ .limits = thresholds_default() };
-	EXPECT_DONE(timeline_build(&b.tl, trace_of(text), &b.arena, &err), err);
+	EXPECT_DONE(timeline_build(&b.tl, test_keep(trace_of(text)), &b.arena, &err), err);
 	EXPECT_DONE(model_build(&b.model, &b.tl, (struct interval){ from_ns, to_ns }, NULL, &b.limits, &b.arena, &err),
 	            err);
 	return &b;

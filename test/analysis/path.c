@@ -21,7 +21,7 @@ static const char *walk_on(const char *text, int64_t from_ns, int64_t to_ns, uin
 {
 	static struct text out;
 	struct trace *trace = trace_of(text);
-	struct arena arena = { 0 };
+	TEST_ARENA(arena);
 	struct timeline tl;
 	struct path path;
 	struct err err;
@@ -37,7 +37,7 @@ static const char *walk_on(const char *text, int64_t from_ns, int64_t to_ns, uin
 		text_adds(&out, "stuck\n");
 	arena_end(&arena);
 	trace_close(trace);
-	return out.p ? out.p : "";
+	return out.p ? test_keep(out.p) : "";
 }
 
 static const char *walk(const char *text, int64_t from_ns, int64_t to_ns)
@@ -295,7 +295,7 @@ TEST(path, passes_from_thread_to_thread_where_they_take_turns)
 TEST(path, stays_on_a_thread_whose_neighbour_works_beside_it)
 {
 	struct text trace = { 0 };
-	struct arena arena = { 0 };
+	TEST_ARENA(arena);
 	struct timeline tl;
 	struct err err;
 
@@ -303,7 +303,7 @@ TEST(path, stays_on_a_thread_whose_neighbour_works_beside_it)
 		add_turn(&trace, 1, 100 * i);
 		add_turn(&trace, 2, 100 * i + 5);
 	}
-	EXPECT_DONE(timeline_build(&tl, trace_of(trace.p), &arena, &err), err);
+	EXPECT_DONE(timeline_build(&tl, test_keep(trace_of(trace.p)), &arena, &err), err);
 	EXPECT_EQ_INT(relays_of(&tl, &arena).n, 0);
 	text_end(&trace);
 }
@@ -320,7 +320,7 @@ TEST(path, takes_no_chance_for_a_turn)
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		struct text trace = { 0 };
-		struct arena arena = { 0 };
+		TEST_ARENA(arena);
 		struct timeline tl;
 		struct err err;
 		const int64_t second_ns = 95 + 100,
@@ -332,7 +332,7 @@ TEST(path, takes_no_chance_for_a_turn)
 			text_print(&trace, "api cudaEventRecord process=%d thread=2 %lld..%lld\n", cases[i].process,
 			           (long long)(second_ns + 10 * k), (long long)(second_ns + 10 * k + 5));
 		add_turn(&trace, 1, third_ns);
-		EXPECT_DONE(timeline_build(&tl, trace_of(trace.p), &arena, &err), err);
+		EXPECT_DONE(timeline_build(&tl, test_keep(trace_of(trace.p)), &arena, &err), err);
 		EXPECT_EQ_INT(relays_of(&tl, &arena).n, cases[i].n_relays);
 		text_end(&trace);
 	}

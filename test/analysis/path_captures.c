@@ -329,7 +329,7 @@ TEST(path_random, keeps_every_promise_whatever_comes)
 	static char text[150 * 200];
 
 	for (uint64_t seed = 1; seed <= 1000; seed++) {
-		struct arena arena = { 0 };
+		TEST_ARENA(arena);
 		struct timeline tl;
 		struct trace *trace;
 		struct err err;

@@ -50,13 +50,13 @@ static struct timeline build(const char *text, struct arena *arena)
 	struct timeline tl;
 	struct err err;
 
-	EXPECT_DONE(timeline_build(&tl, trace_of(text), arena, &err), err);
+	EXPECT_DONE(timeline_build(&tl, test_keep(trace_of(text)), arena, &err), err);
 	return tl;
 }
 
 TEST(phases, of_an_orphan_are_its_execution_alone)
 {
-	struct arena arena = { 0 };
+	TEST_ARENA(arena);
 	const struct timeline tl = build("kernel lost 100..140\n", &arena);
 	const struct phases p = phases_of(&tl, &tl.ops[0]);
 
@@ -68,7 +68,7 @@ TEST(phases, of_an_orphan_are_its_execution_alone)
 
 TEST(phases, wait_for_the_operation_before_in_the_stream)
 {
-	struct arena arena = { 0 };
+	TEST_ARENA(arena);
 	const struct timeline tl = build(
 		"kernel one launch=0..5   10..50\n"
 		"kernel two launch=6..10  52..60\n",
@@ -85,7 +85,7 @@ TEST(phases, wait_for_the_operation_before_in_the_stream)
 
 TEST(phases, of_a_later_graph_node_leave_the_call_to_the_first_one)
 {
-	struct arena arena = { 0 };
+	TEST_ARENA(arena);
 	const struct timeline tl = build(
 		"api cudaGraphLaunch correlation=1              0..10\n"
 		"kernel first  correlation=1 graph_node=1  20..30\n"

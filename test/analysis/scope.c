@@ -23,9 +23,9 @@ static void find_in(struct found *f, struct trace *trace, struct scope_args args
 
 static struct found *find_with(const char *text, struct scope_args args)
 {
-	struct found *f = calloc(1, sizeof(*f));
+	struct found *f = test_keep(calloc(1, sizeof(*f)));
 
-	find_in(f, trace_of(text), args);
+	find_in(f, test_keep(trace_of(text)), args);
 	return f;
 }
 
@@ -305,7 +305,7 @@ TEST(scope, finds_the_period_of_what_is_launched)
 
 static struct repetition repetition_in(const char *symbols)
 {
-	struct arena arena = { 0 };
+	TEST_ARENA(arena);
 	struct repetition r = { 0 };
 	uint32_t of[256];
 	size_t n = strlen(symbols);
@@ -355,8 +355,8 @@ TEST(scope, falls_back_on_the_window_of_the_profiler)
 static struct found *find_capture(const char *path, bool with_marks)
 {
 	const struct import_options options = { .rank = NULL_i32, .jobs = 2 };
-	struct found *f = calloc(1, sizeof(*f));
-	struct trace *trace = import_open(&path, 1, &options, NULL, &f->err);
+	struct found *f = test_keep(calloc(1, sizeof(*f)));
+	struct trace *trace = test_keep(import_open(&path, 1, &options, NULL, &f->err));
 
 	if (!trace)
 		test_fail(__FILE__, __LINE__, "%s", f->err.text);

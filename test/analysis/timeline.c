@@ -10,7 +10,7 @@ static struct timeline build(const char *text, struct arena *arena)
 	struct timeline tl;
 	struct err err;
 
-	EXPECT_DONE(timeline_build(&tl, trace_of(text), arena, &err), err);
+	EXPECT_DONE(timeline_build(&tl, test_keep(trace_of(text)), arena, &err), err);
 	return tl;
 }
 
@@ -100,7 +100,7 @@ TEST(timeline, tells_communication_by_metadata_then_by_name)
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		struct arena arena = { 0 };
+		TEST_ARENA(arena);
 		const struct timeline tl = build(cases[i].row, &arena);
 
 		EXPECT_EQ_INT(tl.n_ops, 1);
@@ -112,7 +112,7 @@ TEST(timeline, tells_communication_by_metadata_then_by_name)
 
 TEST(timeline, counts_kernels_that_compute_and_communicate)
 {
-	struct arena arena = { 0 };
+	TEST_ARENA(arena);
 	const struct timeline tl = build("kernel gemm_reduce_scatter 0..1\nkernel gemm 2..3\n", &arena);
 
 	EXPECT_EQ_INT(tl.n_fused, 1);
@@ -122,7 +122,7 @@ TEST(timeline, counts_kernels_that_compute_and_communicate)
 
 TEST(timeline, merges_tracks_of_a_device_by_time)
 {
-	struct arena arena = { 0 };
+	TEST_ARENA(arena);
 	const struct timeline tl = build(
 		"kernel b stream=7   10..20\n"
 		"kernel d stream=7   30..40\n"
@@ -153,7 +153,7 @@ TEST(timeline, merges_tracks_of_a_device_by_time)
 
 TEST(timeline, leaves_out_times_that_are_none)
 {
-	struct arena arena = { 0 };
+	TEST_ARENA(arena);
 	const struct timeline tl = build(
 		"kernel open 10..\n"
 		"kernel late 10..9223372036854775807\n"
@@ -169,7 +169,7 @@ TEST(timeline, leaves_out_times_that_are_none)
 
 TEST(timeline, is_empty_for_an_empty_trace)
 {
-	struct arena arena = { 0 };
+	TEST_ARENA(arena);
 	const struct timeline tl = build("", &arena);
 
 	EXPECT_EQ_INT(tl.n_ops + tl.n_calls + tl.n_devices + tl.n_threads, 0);
@@ -179,7 +179,7 @@ TEST(timeline, is_empty_for_an_empty_trace)
 
 TEST(timeline, takes_the_clock_error_from_the_largest_inversion)
 {
-	struct arena arena = { 0 };
+	TEST_ARENA(arena);
 	const struct timeline tl = build(
 		"kernel one launch=100..110  97..120\n"
 		"kernel two launch=200..210 199..220\n"
@@ -196,7 +196,7 @@ TEST(timeline, takes_the_clock_error_from_the_largest_inversion)
 
 TEST(timeline, folds_inner_calls_into_the_outermost)
 {
-	struct arena arena = { 0 };
+	TEST_ARENA(arena);
 	const struct timeline tl = build(
 		"api cudaLaunchKernel correlation=1   0..20\n"
 		"api cuKernelGetName correlation=2    2..3\n"
@@ -218,7 +218,7 @@ TEST(timeline, folds_inner_calls_into_the_outermost)
 
 TEST(timeline, calls_a_launch_a_module_load_when_that_is_most_of_it)
 {
-	struct arena arena = { 0 };
+	TEST_ARENA(arena);
 	const struct timeline tl = build(
 		"api cudaLaunchKernel correlation=1     0..100\n"
 		"api cuLibraryLoadData correlation=2    5..95\n"
@@ -235,7 +235,7 @@ TEST(timeline, calls_a_launch_a_module_load_when_that_is_most_of_it)
 
 TEST(timeline, orders_a_stream_by_submission)
 {
-	struct arena arena = { 0 };
+	TEST_ARENA(arena);
 	const struct timeline tl = build(
 		"kernel first  launch=0..5    10..50\n"
 		"kernel second launch=6..10   45..60\n"
@@ -267,7 +267,7 @@ TEST(timeline, orders_a_stream_by_submission)
 
 TEST(timeline, releases_by_the_event_that_a_stream_waits_for)
 {
-	struct arena arena = { 0 };
+	TEST_ARENA(arena);
 	const struct timeline tl = build(EVENT_WAIT, &arena);
 	const struct op *op = find_op(&tl, "waiter");
 
@@ -281,7 +281,7 @@ TEST(timeline, releases_by_the_event_that_a_stream_waits_for)
 
 TEST(timeline, releases_by_an_event_of_another_device)
 {
-	struct arena arena = { 0 };
+	TEST_ARENA(arena);
 	const struct timeline tl = build(
 		"kernel far device=1 stream=9 launch=0..2                 5..80\n"
 		"api cudaEventRecord correlation=50                       3..4\n"
@@ -297,7 +297,7 @@ TEST(timeline, releases_by_an_event_of_another_device)
 
 TEST(timeline, hands_on_what_a_recording_stream_waited_for)
 {
-	struct arena arena = { 0 };
+	TEST_ARENA(arena);
 	const struct timeline tl = build(
 		"kernel source stream=7 launch=0..1                       5..80\n"
 		"api cudaEventRecord correlation=50                       2..3\n"
@@ -317,7 +317,7 @@ TEST(timeline, hands_on_what_a_recording_stream_waited_for)
 
 TEST(timeline, finds_an_event_by_the_correlation_of_its_record)
 {
-	struct arena arena = { 0 };
+	TEST_ARENA(arena);
 	const struct timeline tl = build(
 		"kernel source stream=9 launch=0..1                       5..80\n"
 		"api cudaEventRecord correlation=50                       2..3\n"
@@ -332,7 +332,7 @@ TEST(timeline, finds_an_event_by_the_correlation_of_its_record)
 
 TEST(timeline, does_not_resolve_waits_that_no_row_describes)
 {
-	struct arena arena = { 0 };
+	TEST_ARENA(arena);
 	const struct timeline unknown = build(
 		"kernel a stream=7 launch=0..1          5..80\n"
 		"kernel b stream=9 launch=2..3          5..60\n"
@@ -361,7 +361,7 @@ TEST(timeline, does_not_resolve_waits_that_no_row_describes)
 
 TEST(timeline, lets_the_legacy_default_stream_wait_for_blocking_streams)
 {
-	struct arena arena = { 0 };
+	TEST_ARENA(arena);
 	const struct timeline tl = build(
 		"stream stream=7 number=7 flag=3\n"
 		"stream stream=8 number=8 flag=1\n"
@@ -383,7 +383,7 @@ TEST(timeline, lets_the_legacy_default_stream_wait_for_blocking_streams)
 
 TEST(timeline, does_not_count_a_graph_twice)
 {
-	struct arena arena = { 0 };
+	TEST_ARENA(arena);
 	const struct timeline tl = build(
 		"api cudaGraphLaunch correlation=1 0..5\n"
 		"graph_run correlation=1 graph=3   10..50\n"
@@ -405,7 +405,7 @@ TEST(timeline, does_not_count_a_graph_twice)
 
 TEST(timeline, waits_for_a_stream_that_the_source_tells)
 {
-	struct arena arena = { 0 };
+	TEST_ARENA(arena);
 	const struct timeline tl = build(
 		TWO_STREAMS
 		"api cudaStreamSynchronize correlation=9   4..60\n"
@@ -419,7 +419,7 @@ TEST(timeline, waits_for_a_stream_that_the_source_tells)
 
 TEST(timeline, waits_for_all_streams_of_a_device)
 {
-	struct arena arena = { 0 };
+	TEST_ARENA(arena);
 	const struct timeline tl = build(
 		TWO_STREAMS
 		"kernel later stream=7 thread=2 launch=20..21  100..130\n"
@@ -432,7 +432,7 @@ TEST(timeline, waits_for_all_streams_of_a_device)
 
 TEST(timeline, waits_for_what_an_event_captured)
 {
-	struct arena arena = { 0 };
+	TEST_ARENA(arena);
 	const struct timeline tl = build(
 		EVENT_WAIT
 		"api cudaEventSynchronize correlation=60                     15..95\n"
@@ -444,7 +444,7 @@ TEST(timeline, waits_for_what_an_event_captured)
 
 TEST(timeline, rules_out_streams_that_outlived_a_wait)
 {
-	struct arena arena = { 0 };
+	TEST_ARENA(arena);
 	const struct timeline fast = build(
 		"kernel slow stream=7 launch=0..1           5..9000\n"
 		"kernel fast stream=9 launch=2..3           5..50\n"
@@ -474,7 +474,7 @@ TEST(timeline, rules_out_streams_that_outlived_a_wait)
 
 TEST(timeline, leaves_a_wait_for_one_of_several_streams_unresolved)
 {
-	struct arena arena = { 0 };
+	TEST_ARENA(arena);
 	const struct timeline tl = build(
 		"kernel a stream=7 launch=0..1                   5..55\n"
 		"kernel b stream=9 launch=2..3                   5..50\n"
@@ -487,7 +487,7 @@ TEST(timeline, leaves_a_wait_for_one_of_several_streams_unresolved)
 
 TEST(timeline, knows_a_late_wait)
 {
-	struct arena arena = { 0 };
+	TEST_ARENA(arena);
 	const struct timeline tl = build(
 		"kernel k launch=0..1            5..20\n"
 		"api cudaStreamSynchronize       30..33\n",
@@ -499,7 +499,7 @@ TEST(timeline, knows_a_late_wait)
 
 TEST(timeline, blocks_in_copies_of_pageable_memory)
 {
-	struct arena arena = { 0 };
+	TEST_ARENA(arena);
 	const struct timeline tl = build(
 		"memcpy kind=HtoD src_kind=pageable dst_kind=device launch=0..90     10..100\n"
 		"memcpy kind=HtoD src_kind=pinned dst_kind=device launch=100..105    110..200\n"
@@ -520,7 +520,7 @@ TEST(timeline, blocks_in_copies_of_pageable_memory)
 
 TEST(timeline, blocks_in_a_release_of_memory_only_when_it_waited)
 {
-	struct arena arena = { 0 };
+	TEST_ARENA(arena);
 	const struct timeline waited = build("kernel k launch=0..1 5..50\napi cudaFree 10..55\n", &arena);
 	const struct timeline went_on = build("kernel k launch=0..1 5..9000\napi cudaFree 10..55\n", &arena);
 
@@ -532,7 +532,7 @@ TEST(timeline, blocks_in_a_release_of_memory_only_when_it_waited)
 
 TEST(timeline, makes_one_wait_of_a_row_of_queries)
 {
-	struct arena arena = { 0 };
+	TEST_ARENA(arena);
 	const struct timeline tl = build(
 		"kernel k launch=0..1               5..50\n"
 		"api cudaStreamQuery result=600     10..12\n"
@@ -553,7 +553,7 @@ TEST(timeline, makes_one_wait_of_a_row_of_queries)
 TEST(timeline, is_blocked_by_a_full_queue)
 {
 	static char text[1100 * 64];
-	struct arena arena = { 0 };
+	TEST_ARENA(arena);
 	struct timeline tl;
 	size_t n = 0, n_blocked = 0;
 
@@ -572,7 +572,7 @@ TEST(timeline, is_blocked_by_a_full_queue)
 /* Our own captures name events by their handle alone: the record before the wait counts. */
 TEST(timeline, takes_the_last_record_before_a_wait)
 {
-	struct arena arena = { 0 };
+	TEST_ARENA(arena);
 	const struct timeline tl = build(
 		"kernel first stream=9 launch=0..1                5..40\n"
 		"api cudaEventRecord correlation=50               2..3\n"
@@ -592,7 +592,7 @@ TEST(timeline, takes_the_last_record_before_a_wait)
 /* Nsight Systems writes device 0 into the rows of a process that works on device 1. */
 TEST(timeline, finds_the_stream_that_a_row_means_on_another_device)
 {
-	struct arena arena = { 0 };
+	TEST_ARENA(arena);
 	const struct timeline tl = build(
 		"kernel source device=1 stream=9 launch=0..1               5..40\n"
 		"api cudaEventRecord correlation=50                        2..3\n"

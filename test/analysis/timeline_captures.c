@@ -12,7 +12,7 @@ static struct timeline open_capture(const char *path, struct arena *arena)
 	struct trace *trace;
 	struct err err;
 
-	trace = import_open(&path, 1, &options, NULL, &err);
+	trace = test_keep(import_open(&path, 1, &options, NULL, &err));
 	if (!trace)
 		test_fail(__FILE__, __LINE__, "%s", err.text);
 	EXPECT_DONE(timeline_build(&tl, trace, arena, &err), err);
@@ -100,7 +100,7 @@ TEST(timeline_captures, keep_every_promise)
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(paths); i++) {
-		struct arena arena = { 0 };
+		TEST_ARENA(arena);
 		const struct timeline tl = open_capture(paths[i], &arena);
 
 		EXPECT(tl.n_ops > 0 && tl.n_calls > 0);
@@ -122,7 +122,7 @@ static uint64_t count_release(const struct timeline *tl, enum release release)
 
 TEST(timeline_captures, resolve_events_of_two_ranks)
 {
-	struct arena arena = { 0 };
+	TEST_ARENA(arena);
 	const struct timeline tl = open_capture("test/data/ddp/nsys_balanced.sqlite.gz", &arena);
 	uint64_t n_comm = 0;
 
@@ -138,7 +138,7 @@ TEST(timeline_captures, resolve_events_of_two_ranks)
 
 TEST(timeline_captures, do_not_claim_events_that_a_source_leaves_out)
 {
-	struct arena arena = { 0 };
+	TEST_ARENA(arena);
 	const struct timeline tl = open_capture("test/data/ddp/balanced.rank0.json.gz", &arena);
 
 	/* The calls are there, without stream and event: 132 of them. */
@@ -148,7 +148,7 @@ TEST(timeline_captures, do_not_claim_events_that_a_source_leaves_out)
 
 TEST(timeline_captures, order_the_nodes_of_graphs)
 {
-	struct arena arena = { 0 };
+	TEST_ARENA(arena);
 	const struct timeline tl = open_capture("test/data/nsys/cuda_graph.sqlite.gz", &arena);
 	uint64_t n_later = 0;
 
@@ -170,7 +170,7 @@ TEST(timeline_captures, agree_on_what_waits_wait_for)
 	};
 
 	for (size_t k = 0; k < ARRAY_LEN(captures); k++) {
-		struct arena arena = { 0 };
+		TEST_ARENA(arena);
 		const struct timeline tl = open_capture(captures[k].path, &arena);
 		int n_copies = 0, n_unresolved = 0;
 
@@ -186,7 +186,7 @@ TEST(timeline_captures, agree_on_what_waits_wait_for)
 
 TEST(timeline_captures, hold_the_host_in_pageable_copies)
 {
-	struct arena arena = { 0 };
+	TEST_ARENA(arena);
 	const struct timeline tl = open_capture("test/data/nsys/pageable_copy.sqlite.gz", &arena);
 	int n = 0;
 
@@ -302,7 +302,7 @@ TEST(timeline_random, keeps_every_promise_whatever_comes)
 	static char text[200 * 200];
 
 	for (uint64_t seed = 1; seed <= 1000; seed++) {
-		struct arena arena = { 0 };
+		TEST_ARENA(arena);
 		struct timeline tl;
 		struct scope scope;
 		struct scope_args args = { .with_warm_up = seed % 2 };

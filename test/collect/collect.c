@@ -231,6 +231,7 @@ TEST(collect, tells_what_waits_for_what_by_the_calls)
 	event = all[0].record;
 	EXPECT_EQ_INT(event->stream, 7);
 	EXPECT_EQ_INT(event->device_ns, 0);
+	test_keep(all);
 	all = capture_records(&c.processes[0], SPOOL_SYNC, NULL);
 	for (size_t i = 0; i < 3; i++) {
 		const struct spool_sync *sync = all[i].record;
@@ -241,6 +242,7 @@ TEST(collect, tells_what_waits_for_what_by_the_calls)
 		EXPECT_EQ_INT(sync->stream, i == 0 ? 7 : UINT32_MAX);
 	}
 	EXPECT(!all[3].record);
+	free(all);
 }
 
 TEST(collect, takes_the_waits_of_cupti_where_events_are_traced)
@@ -254,6 +256,7 @@ TEST(collect, takes_the_waits_of_cupti_where_events_are_traced)
 	all = capture_records(&c.processes[0], SPOOL_SYNC, NULL);
 	EXPECT(all[2].record && !all[3].record);
 	EXPECT_EQ_INT(((const struct spool_sync *)all[1].record)->event, 1);
+	free(all);
 }
 
 TEST(collect, has_a_drivers_call_only_where_no_runtime_call_is)
