@@ -166,15 +166,6 @@ enum call_class call_class_of(const char *name)
 	return class;
 }
 
-enum wait_kind call_wait_of(const char *name)
-{
-	enum call_class class;
-	enum wait_kind wait;
-
-	look_up(name, &class, &wait);
-	return wait;
-}
-
 static uint8_t known(struct call_names *names, str_id name)
 {
 	enum call_class class;

@@ -21,16 +21,6 @@ const char *lateness_name(enum lateness_cause cause)
 	return names[cause];
 }
 
-const char *match_key_name(enum match_key key)
-{
-	static const char *const names[] = {
-		[MATCH_SEQUENCE] = "sequence number", [MATCH_ALIGNED] = "alignment", [MATCH_ORDINAL] = "ordinal",
-		[MATCH_NONE] = "none",
-	};
-
-	return names[key];
-}
-
 /* Why there is no split, in one sentence; NULL when there are some. */
 static const char *reason_of(const struct parts *p)
 {

@@ -156,7 +156,6 @@ struct ranks {
 };
 
 const char *lateness_name(enum lateness_cause c); /* "more work" */
-const char *match_key_name(enum match_key key);   /* "sequence" */
 
 bool ranks_match(struct ranks *out, const struct timeline *tl, const struct scope *scope,
                  const struct thresholds *limits, struct arena *arena, struct err *err) MUST_CHECK;

@@ -32,7 +32,6 @@ static inline enum quarantine judge_span(int64_t start_ns, int64_t end_ns)
 enum wait_kind { WAIT_NONE, WAIT_DEVICE, WAIT_STREAM, WAIT_EVENT, WAIT_COPY, WAIT_FREE, WAIT_HIDDEN, N_WAIT_KINDS };
 
 /* WAIT_HIDDEN: the device waits, not the host, and no row says for what: host functions, memory values, semaphores. */
-enum wait_kind call_wait_of(const char *name);
 
 /* Class and wait of a function by its name's id; each name is looked at once. */
 struct call_names {

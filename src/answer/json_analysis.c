@@ -84,6 +84,18 @@ void fields_steps(struct json *j, const struct answer *a)
 	field_end(j, '}');
 }
 
+void field_mixed(struct json *j, const struct verdict *v, bool is_mixed)
+{
+	if (!is_mixed) {
+		field_null(j, "mixed");
+		return;
+	}
+	field_flat(j, "mixed", '[');
+	field_text(j, NULL, bottleneck_name(v->mixed[0]));
+	field_text(j, NULL, bottleneck_name(v->mixed[1]));
+	field_end(j, ']');
+}
+
 static void add_verdict(struct json *j, const struct answer *a, const char *name, size_t device)
 {
 	static const char *const confidences[] = { "low", "medium", "high" };
@@ -97,14 +109,7 @@ static void add_verdict(struct json *j, const struct answer *a, const char *name
 	           : v->is_confirmed                ? "confirmed"
 	                                            : "suspected");
 	field_text(j, "runner_up", v->runner_up == BOTTLENECK_UNDECIDED ? NULL : bottleneck_name(v->runner_up));
-	if (v->class == BOTTLENECK_MIXED) {
-		field_flat(j, "mixed", '[');
-		field_text(j, NULL, bottleneck_name(v->mixed[0]));
-		field_text(j, NULL, bottleneck_name(v->mixed[1]));
-		field_end(j, ']');
-	} else {
-		field_null(j, "mixed");
-	}
+	field_mixed(j, v, v->class == BOTTLENECK_MIXED);
 	field_text(j, "confidence", v->class == BOTTLENECK_UNDECIDED ? NULL : confidences[v->confidence]);
 	field_bool(j, "perturbed", v->is_perturbed);
 	field_double(j, "coverage", v->coverage);

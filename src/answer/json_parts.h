@@ -5,6 +5,7 @@
 #include "answer/json.h"
 
 /* json_analysis.c */
+void field_mixed(struct json *j, const struct verdict *v, bool is_mixed); /* the two classes, or null */
 void fields_window(struct json *j, const struct answer *a);
 void fields_steps(struct json *j, const struct answer *a);
 void fields_bottlenecks(struct json *j, const struct answer *a);

@@ -27,14 +27,7 @@ static void add_phase(struct json *j, const struct step_phase *p)
 	field_text(j, "doubt", phase_doubt_name(p->doubt));
 	field_text(j, "runner_up",
 	           is_sure && v->runner_up != BOTTLENECK_UNDECIDED ? bottleneck_name(v->runner_up) : NULL);
-	if (is_sure && v->class == BOTTLENECK_MIXED) {
-		field_flat(j, "mixed", '[');
-		field_text(j, NULL, bottleneck_name(v->mixed[0]));
-		field_text(j, NULL, bottleneck_name(v->mixed[1]));
-		field_end(j, ']');
-	} else {
-		field_null(j, "mixed");
-	}
+	field_mixed(j, v, is_sure && v->class == BOTTLENECK_MIXED);
 	field_count(j, "instances_agree", is_sure ? v->n_steps_agree : 0);
 	field_flat(j, "shares", '{');
 	for (int i = 0; i < N_SHARES && p->doubt != PHASE_SHORT; i++)

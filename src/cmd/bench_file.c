@@ -6,6 +6,7 @@
 #include "base/json_tree.h"
 #include "base/os.h"
 #include "cmd/bench.h"
+#include "cmd/members.h"
 #include "cmd/command.h"
 
 static const char beginning[] = "{\"format\": \"fathom bench\"";
@@ -13,21 +14,6 @@ static const char beginning[] = "{\"format\": \"fathom bench\"";
 enum { BENCH_VERSION = 1, MOST_FILE_BYTES = 64 << 20 };
 
 /* ---- out ---- */
-
-static void add_text(struct text *out, const char *name, const char *value)
-{
-	text_print(out, ", \"%s\": ", name);
-	if (value)
-		text_add_json(out, value, strlen(value));
-	else
-		text_adds(out, "null");
-}
-
-static void add_number(struct text *out, const char *name, double value)
-{
-	text_print(out, ", \"%s\": ", name);
-	text_add_double(out, value);
-}
 
 static void add_integer(struct text *out, const char *name, int64_t value)
 {
@@ -46,19 +32,19 @@ static void add_run(struct text *out, const struct bench_run *r)
 	add_integer(out, "user_ns", r->trial.user_ns);
 	add_integer(out, "system_ns", r->trial.system_ns);
 	add_integer(out, "max_rss_bytes", r->trial.max_rss_bytes);
-	add_number(out, "metric", r->metric);
-	add_number(out, "load", r->state.load < 0 ? NAN : r->state.load);
+	add_number_member(out, "metric", r->metric);
+	add_number_member(out, "load", r->state.load < 0 ? NAN : r->state.load);
 	add_integer(out, "temperature_c", r->state.temperature_c);
-	add_text(out, "throttle", r->state.throttle);
+	add_text_member(out, "throttle", r->state.throttle);
 	add_integer(out, "throttled_ns", r->throttled_ns);
-	add_text(out, "host", r->state.host);
-	add_text(out, "system", r->state.system);
-	add_text(out, "processor", r->state.processor);
-	add_text(out, "governor", r->state.governor);
-	add_text(out, "device", r->state.device);
-	add_text(out, "driver", r->state.driver);
-	add_text(out, "clocks", r->state.clocks);
-	add_text(out, "others", r->state.others);
+	add_text_member(out, "host", r->state.host);
+	add_text_member(out, "system", r->state.system);
+	add_text_member(out, "processor", r->state.processor);
+	add_text_member(out, "governor", r->state.governor);
+	add_text_member(out, "device", r->state.device);
+	add_text_member(out, "driver", r->state.driver);
+	add_text_member(out, "clocks", r->state.clocks);
+	add_text_member(out, "others", r->state.others);
 	text_addc(out, '}');
 }
 
@@ -86,13 +72,13 @@ static void add_summary(struct text *out, const struct bench *b)
 			sort_doubles(values, n);
 			text_print(out, "%s\n  {\"side\": \"%c\", \"measure\": \"%s\", \"unit\": \"%s\", \"runs\": %zu",
 				   is_first ? "" : ",", 'A' + side, measure_defs[m].name, measure_defs[m].unit, n);
-			add_number(out, "median", median.value);
-			add_number(out, "low", n < 2 || !median.is_bounded ? NAN : median.low);
-			add_number(out, "high", n < 2 || !median.is_bounded ? NAN : median.high);
-			add_number(out, "mean", mean);
-			add_number(out, "p95", quantile_of(values, n, 0.95));
-			add_number(out, "min", values[0]);
-			add_number(out, "max", values[n - 1]);
+			add_number_member(out, "median", median.value);
+			add_number_member(out, "low", n < 2 || !median.is_bounded ? NAN : median.low);
+			add_number_member(out, "high", n < 2 || !median.is_bounded ? NAN : median.high);
+			add_number_member(out, "mean", mean);
+			add_number_member(out, "p95", quantile_of(values, n, 0.95));
+			add_number_member(out, "min", values[0]);
+			add_number_member(out, "max", values[n - 1]);
 			text_addc(out, '}');
 			is_first = false;
 		}
@@ -108,16 +94,16 @@ static void add_comparison(struct text *out, const struct comparison *c)
 		return;
 	}
 	text_print(out, "{\"outcome\": \"%s\"", outcome_name(c->outcome));
-	add_text(out, "reason", c->reason);
-	add_text(out, "direction", c->direction);
-	add_number(out, "ratio", c->ratio.value);
-	add_number(out, "low", c->has_interval ? c->low : NAN);
-	add_number(out, "high", c->has_interval ? c->high : NAN);
-	add_number(out, "mean_ratio_low", c->mean_low);
-	add_number(out, "mean_ratio_high", c->mean_high);
+	add_text_member(out, "reason", c->reason);
+	add_text_member(out, "direction", c->direction);
+	add_number_member(out, "ratio", c->ratio.value);
+	add_number_member(out, "low", c->has_interval ? c->low : NAN);
+	add_number_member(out, "high", c->has_interval ? c->high : NAN);
+	add_number_member(out, "mean_ratio_low", c->mean_low);
+	add_number_member(out, "mean_ratio_high", c->mean_high);
 	text_print(out, ", \"is_percentile\": %s, \"is_widened\": %s", c->ratio.is_percentile ? "true" : "false",
 		   c->is_widened ? "true" : "false");
-	add_number(out, "gate", c->gate);
+	add_number_member(out, "gate", c->gate);
 	add_integer(out, "seed", (int64_t)c->seed);
 	add_integer(out, "draws", c->ratio.n_draws);
 	add_integer(out, "runs_needed", c->n_runs_needed ? (int64_t)c->n_runs_needed : -1);
@@ -129,8 +115,8 @@ static void add_comparison(struct text *out, const struct comparison *c)
 			continue;
 		text_print(out, "%s{\"field\": \"%s\", \"match\": \"%s\"", n++ ? ", " : "", condition_defs[i].name,
 			   match_name(m->match));
-		add_text(out, "old", m->before);
-		add_text(out, "new", m->after);
+		add_text_member(out, "old", m->before);
+		add_text_member(out, "new", m->after);
 		text_addc(out, '}');
 	}
 	text_adds(out, "]}");
@@ -139,18 +125,18 @@ static void add_comparison(struct text *out, const struct comparison *c)
 void bench_to_json(const struct bench *b, const struct comparison *c, struct text *out)
 {
 	text_print(out, "%s, \"version\": %d", beginning, BENCH_VERSION);
-	add_text(out, "producer", program_version);
+	add_text_member(out, "producer", program_version);
 	text_adds(out, ",\n \"sides\": [");
 	for (int side = 0; side < 2; side++) {
 		if (!b->command[side])
 			continue;
 		text_print(out, "%s{\"side\": \"%c\"", side ? ", " : "", 'A' + side);
-		add_text(out, "command", b->command[side]);
-		add_text(out, "profiler", b->profiler[side]);
+		add_text_member(out, "command", b->command[side]);
+		add_text_member(out, "profiler", b->profiler[side]);
 		text_addc(out, '}');
 	}
 	text_addc(out, ']');
-	add_text(out, "metric", b->metric);
+	add_text_member(out, "metric", b->metric);
 	text_print(out, ", \"higher_is_better\": %s", b->higher_is_better ? "true" : "false");
 	add_integer(out, "warm_up_runs", (int64_t)b->n_warm_up);
 	text_adds(out, ",\n \"runs\": [");

@@ -3,23 +3,9 @@
 #include <string.h>
 
 #include "cmd/diff.h"
+#include "cmd/members.h"
 
 enum { DIFF_VERSION = 1 };
-
-static void add_text(struct text *out, const char *name, const char *value)
-{
-	text_print(out, ", \"%s\": ", name);
-	if (value)
-		text_add_json(out, value, strlen(value));
-	else
-		text_adds(out, "null");
-}
-
-static void add_number(struct text *out, const char *name, double value)
-{
-	text_print(out, ", \"%s\": ", name);
-	text_add_double(out, value);
-}
 
 static void add_flag(struct text *out, const char *name, bool value)
 {
@@ -37,34 +23,34 @@ static void add_rank(struct text *out, int32_t rank)
 static void add_side(struct text *out, const char *name, const struct side *s, const char *words)
 {
 	text_print(out, ",\n \"%s\": {\"runs\": %zu", name, s->n_runs);
-	add_text(out, "files", words);
+	add_text_member(out, "files", words);
 	text_print(out, ", \"iterations\": %zu, \"left_out\": %zu, \"leading_left_out\": %zu", samples_n(&s->samples),
 		   s->n_left_out, s->n_leading);
-	add_text(out, "unit", s->n_runs ? s->runs[0].unit : NULL);
-	add_number(out, "median", s->median);
-	add_number(out, "mean", s->mean);
-	add_number(out, "p95", s->p95);
-	add_number(out, "min", s->min);
-	add_number(out, "max", s->max);
-	add_number(out, "lag1", s->lag1);
-	add_number(out, "cv_of_runs", s->cv);
+	add_text_member(out, "unit", s->n_runs ? s->runs[0].unit : NULL);
+	add_number_member(out, "median", s->median);
+	add_number_member(out, "mean", s->mean);
+	add_number_member(out, "p95", s->p95);
+	add_number_member(out, "min", s->min);
+	add_number_member(out, "max", s->max);
+	add_number_member(out, "lag1", s->lag1);
+	add_number_member(out, "cv_of_runs", s->cv);
 	text_addc(out, '}');
 }
 
 static void add_verdict(struct text *out, const struct comparison *c)
 {
 	text_print(out, ",\n \"verdict\": {\"outcome\": \"%s\"", outcome_name(c->outcome));
-	add_text(out, "reason", c->reason);
-	add_text(out, "direction", c->direction);
+	add_text_member(out, "reason", c->reason);
+	add_text_member(out, "direction", c->direction);
 	add_flag(out, "is_same_recording", c->is_same_recording);
-	add_number(out, "gate", c->gate);
-	add_number(out, "ratio", c->ratio.value);
-	add_number(out, "low", c->has_interval ? c->low : NAN);
-	add_number(out, "high", c->has_interval ? c->high : NAN);
+	add_number_member(out, "gate", c->gate);
+	add_number_member(out, "ratio", c->ratio.value);
+	add_number_member(out, "low", c->has_interval ? c->low : NAN);
+	add_number_member(out, "high", c->has_interval ? c->high : NAN);
 	add_flag(out, "is_percentile", c->ratio.is_percentile);
 	add_flag(out, "is_widened", c->is_widened);
-	add_number(out, "mean_ratio_low", c->mean_low);
-	add_number(out, "mean_ratio_high", c->mean_high);
+	add_number_member(out, "mean_ratio_low", c->mean_low);
+	add_number_member(out, "mean_ratio_high", c->mean_high);
 	text_print(out, ", \"draws\": %u, \"seed\": %llu, \"old_block\": %zu, \"new_block\": %zu", c->ratio.n_draws,
 		   (unsigned long long)c->seed, c->ratio.old_block, c->ratio.new_block);
 	if (c->n_runs_needed)
@@ -82,9 +68,9 @@ static void add_conditions(struct text *out, const struct comparison *c)
 		text_print(out, "%s\n  {\"field\": \"%s\", \"match\": \"%s\"", i ? "," : "", condition_defs[i].name,
 			   match_name(m->match));
 		add_flag(out, "blocks", condition_defs[i].blocks);
-		add_text(out, "old", m->before);
-		add_text(out, "new", m->after);
-		add_text(out, "note", m->note);
+		add_text_member(out, "old", m->before);
+		add_text_member(out, "new", m->after);
+		add_text_member(out, "note", m->note);
 		text_addc(out, '}');
 	}
 	text_adds(out, "\n ]");
@@ -119,18 +105,18 @@ static void add_difference(struct text *out, const struct difference *d)
 
 	text_print(out, "{\"change\": \"%s\"", change_name(d->change));
 	add_rank(out, t->rank);
-	add_text(out, "old_name", d->before ? d->before->name : NULL);
-	add_text(out, "new_name", d->after ? d->after->name : NULL);
-	add_number(out, "old_ns", d->before_ns);
-	add_number(out, "new_ns", d->after_ns);
-	add_number(out, "difference_ns", d->after_ns - d->before_ns);
-	add_number(out, "old_n", d->before_n);
-	add_number(out, "new_n", d->after_n);
-	add_number(out, "median_difference_ns", d->test.difference);
-	add_number(out, "low_ns", d->test.low);
-	add_number(out, "high_ns", d->test.high);
-	add_number(out, "p", d->test.p);
-	add_number(out, "p_adjusted", d->test.adjusted);
+	add_text_member(out, "old_name", d->before ? d->before->name : NULL);
+	add_text_member(out, "new_name", d->after ? d->after->name : NULL);
+	add_number_member(out, "old_ns", d->before_ns);
+	add_number_member(out, "new_ns", d->after_ns);
+	add_number_member(out, "difference_ns", d->after_ns - d->before_ns);
+	add_number_member(out, "old_n", d->before_n);
+	add_number_member(out, "new_n", d->after_n);
+	add_number_member(out, "median_difference_ns", d->test.difference);
+	add_number_member(out, "low_ns", d->test.low);
+	add_number_member(out, "high_ns", d->test.high);
+	add_number_member(out, "p", d->test.p);
+	add_number_member(out, "p_adjusted", d->test.adjusted);
 	add_flag(out, "is_sure", d->is_sure);
 	add_instance(out, "old_instance", d->before);
 	add_instance(out, "new_instance", d->after);
@@ -144,7 +130,7 @@ void diff_to_json(const struct comparison *c, const struct diff_printing *p, str
 	struct arena arena = { 0 };
 
 	text_print(out, "{\"format\": \"fathom diff\", \"version\": %d", DIFF_VERSION);
-	add_text(out, "producer", program_version);
+	add_text_member(out, "producer", program_version);
 	add_side(out, "old", &c->before, p->before->words);
 	add_side(out, "new", &c->after, p->after->words);
 	add_verdict(out, c);

@@ -162,7 +162,7 @@ enum { WAIT_PER_THREAD = 128 };
 uint8_t wait_number(const char *name);
 
 /* Write what a call waited for or recorded; it has just returned. */
-void wait_write(struct writer *w, uint8_t number, const struct cupti_callback *call, uint64_t start_ns);
+void wait_write(struct writer *w, uint8_t number, const struct cupti_callback *call, uint64_t start_ns, uint64_t end_ns);
 
 /* ---- window.c ---- */
 

@@ -54,9 +54,9 @@ static bool wants_call(const char *name)
 /* ---- a call ---- */
 
 static void write_call(struct writer *w, enum cupti_domain domain, uint32_t cbid, const struct cupti_callback *call,
-		       uint64_t start_ns)
+		       uint64_t start_ns, uint64_t end_ns)
 {
-	const uint64_t duration_ns = now_ns() - start_ns;
+	const uint64_t duration_ns = end_ns - start_ns;
 	const uint32_t symbol = is_launch[domain][cbid] ? symbol_id(w, call->symbol) : 0;
 	const bool is_long = duration_ns >= UINT32_MAX;
 	const size_t bytes = sizeof(struct spool_call) + (symbol ? 8 : 0) + (is_long ? 8 : 0);
@@ -76,7 +76,7 @@ static void write_call(struct writer *w, enum cupti_domain domain, uint32_t cbid
 		flags |= SPOOL_CALL_SYMBOL;
 	}
 	if (is_long) {
-		r->more[i] = start_ns + duration_ns;
+		r->more[i] = end_ns;
 		flags |= SPOOL_CALL_END;
 	}
 	record_commit(r, SPOOL_WORD(SPOOL_CALL, flags, bytes));
@@ -120,15 +120,15 @@ static void on_call(enum cupti_domain domain, uint32_t cbid, const struct cupti_
 				w->runtime_depth--;
 			if (start_ns) {
 				const bool is_sampled = ++w->n_calls % SAMPLE_EVERY == 0;
-				const uint64_t before = is_sampled ? now_ns() : 0;
+				const uint64_t end_ns = now_ns();
 
-				write_call(w, domain, cbid, call, start_ns);
+				write_call(w, domain, cbid, call, start_ns, end_ns);
 				if (waits[domain][cbid] && !(collector.kinds & SPOOL_CUDA_EVENTS))
-					wait_write(w, waits[domain][cbid], call, start_ns);
+					wait_write(w, waits[domain][cbid], call, start_ns, end_ns);
 				count(&collector.head->cost_calls[SPOOL_COST_API], 1);
 				if (is_sampled) {
 					count(&collector.head->cost_sampled[SPOOL_COST_API], 1);
-					count(&collector.head->cost_ns[SPOOL_COST_API], now_ns() - before);
+					count(&collector.head->cost_ns[SPOOL_COST_API], now_ns() - end_ns);
 				}
 			}
 		}
@@ -434,7 +434,8 @@ static void switch_kinds(bool on)
 	static const struct { uint32_t kind, bit; } kinds[] = {
 		{ CUPTI_CONCURRENT_KERNEL, SPOOL_CUDA }, { CUPTI_MEMCPY, SPOOL_CUDA }, { CUPTI_MEMCPY2, SPOOL_CUDA },
 		{ CUPTI_MEMSET, SPOOL_CUDA }, { CUPTI_OVERHEAD, SPOOL_CUDA },
-		{ CUPTI_SYNCHRONIZATION, SPOOL_CUDA_EVENTS }, { CUPTI_CUDA_EVENT, SPOOL_CUDA_EVENTS }, { CUPTI_MEMORY2, SPOOL_MEMORY }, { CUPTI_MEMORY_POOL, SPOOL_MEMORY },
+		{ CUPTI_SYNCHRONIZATION, SPOOL_CUDA_EVENTS }, { CUPTI_CUDA_EVENT, SPOOL_CUDA_EVENTS },
+		{ CUPTI_MEMORY2, SPOOL_MEMORY }, { CUPTI_MEMORY_POOL, SPOOL_MEMORY },
 		{ CUPTI_UNIFIED_MEMORY, SPOOL_UNIFIED_MEMORY }, { CUPTI_GRAPH_TRACE, SPOOL_GRAPH_WHOLE },
 		{ CUPTI_ENVIRONMENT, SPOOL_ENVIRONMENT },
 	};

@@ -41,7 +41,8 @@ static uint32_t event_number(void *event)
 	return (uint32_t)((uintptr_t)event >> NUMBER_SHIFT);
 }
 
-void wait_write(struct writer *w, uint8_t number, const struct cupti_callback *call, uint64_t start_ns)
+void wait_write(struct writer *w, uint8_t number, const struct cupti_callback *call, uint64_t start_ns,
+		uint64_t end_ns)
 {
 	const struct wait_call *c = &calls[(number & ~WAIT_PER_THREAD) - 1];
 	void *const *arguments = call->params;
@@ -71,7 +72,7 @@ void wait_write(struct writer *w, uint8_t number, const struct cupti_callback *c
 			return;
 		r->correlation = call->correlation;
 		r->start_ns = start_ns;
-		r->end_ns = now_ns();
+		r->end_ns = end_ns;
 		r->type = (uint32_t)c->kind;
 		r->context = call->context_uid;
 		r->stream = stream;

@@ -9,23 +9,8 @@
 
 #include "query/stats.h"
 #include "report/rows.h"
+#include "rule/nsys_hits.h"
 #include "rule/nsys_rules.h"
-
-struct hit {
-	int64_t duration_ns, start_ns;
-	ref row;
-};
-
-static int longest_first(const void *pa, const void *pb)
-{
-	const struct hit *a = pa, *b = pb;
-
-	if (a->duration_ns != b->duration_ns)
-		return a->duration_ns > b->duration_ns ? -1 : 1;
-	if (a->start_ns != b->start_ns)
-		return a->start_ns < b->start_ns ? -1 : 1;
-	return a->row < b->row ? -1 : a->row > b->row;
-}
 
 /* By string: 1 for a name of the rule's, 2 for another, 0 for one that was not asked for yet. */
 static bool is_sync(const struct trace *trace, str_id name, uint8_t *known)
@@ -63,8 +48,7 @@ static void run(const struct trace *trace, const struct report *self, const stru
 			continue;
 		hits[n++] = (struct hit){ duration_ns(start, end), start, i };
 	}
-	if (n > 1)
-		qsort(hits, n, sizeof(*hits), longest_first);
+	hits_sort(hits, n);
 	sheet_reserve(out, n);
 	for (size_t i = 0; i < n; i++) {
 		struct cell *cell = sheet_add_row(out);

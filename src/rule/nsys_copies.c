@@ -14,33 +14,13 @@
 
 #include "query/stats.h"
 #include "report/rows.h"
+#include "rule/nsys_hits.h"
 #include "rule/nsys_rules.h"
 
 /* The driver copies so little without making the host wait; the rule leaves it out. */
 enum { FREE_HTOD_BYTES = 64 << 10 };
 
 /* One row of memcpy or memset that qualifies. */
-struct hit {
-	int64_t duration_ns, start_ns;
-	ref row;
-};
-
-struct hits {
-	struct hit *at;
-	size_t n;
-};
-
-static int longest_first(const void *pa, const void *pb)
-{
-	const struct hit *a = pa, *b = pb;
-
-	if (a->duration_ns != b->duration_ns)
-		return a->duration_ns > b->duration_ns ? -1 : 1;
-	if (a->start_ns != b->start_ns)
-		return a->start_ns < b->start_ns ? -1 : 1;
-	return a->row < b->row ? -1 : a->row > b->row;
-}
-
 /* Name of the call, or NULL for an orphan. */
 static const char *call_name(const struct trace *trace, ref launch)
 {
@@ -141,24 +121,24 @@ static void run(const struct trace *trace, const struct report *self, const stru
 {
 	const struct spec *spec = self->spec;
 	const struct window window = { args->from_ns, args->to_ns };
-	const size_t n = spec->is_fill ? trace->memset.n : trace->memcpy.n;
+	const size_t n_rows = spec->is_fill ? trace->memset.n : trace->memcpy.n;
 	const int64_t *start_ns = spec->is_fill ? trace->memset.start_ns : trace->memcpy.start_ns;
 	const int64_t *end_ns = spec->is_fill ? trace->memset.end_ns : trace->memcpy.end_ns;
 	struct arena scratch = { 0 };
-	struct hits hits = { .at = arena_array(&scratch, struct hit, n) };
+	struct hit *hits = arena_array(&scratch, struct hit, n_rows);
+	size_t n = 0;
 
-	for (ref i = 0; i < n; i++)
+	for (ref i = 0; i < n_rows; i++)
 		if (start_ns[i] != NULL_i64 && end_ns[i] != NULL_i64 &&
 		    window_touches(window, start_ns[i], end_ns[i]) && spec->is_hit(trace, i))
-			hits.at[hits.n++] = (struct hit){ duration_ns(start_ns[i], end_ns[i]), start_ns[i], i };
-	if (hits.n > 1)
-		qsort(hits.at, hits.n, sizeof(*hits.at), longest_first);
-	sheet_reserve(out, hits.n);
-	for (size_t i = 0; i < hits.n; i++) {
-		const struct place p = spec->is_fill ? place_of_fill(trace, hits.at[i].row) :
-						       place_of_copy(trace, hits.at[i].row);
+			hits[n++] = (struct hit){ duration_ns(start_ns[i], end_ns[i]), start_ns[i], i };
+	hits_sort(hits, n);
+	sheet_reserve(out, n);
+	for (size_t i = 0; i < n; i++) {
+		const struct place p = spec->is_fill ? place_of_fill(trace, hits[i].row) :
+						       place_of_copy(trace, hits[i].row);
 
-		add_row(trace, &hits.at[i], &p, spec->is_fill, out);
+		add_row(trace, &hits[i], &p, spec->is_fill, out);
 	}
 	arena_end(&scratch);
 }

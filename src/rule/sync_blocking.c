@@ -7,19 +7,10 @@
 
 static void check(const struct rule *self, const struct analysis *a, struct findings *out)
 {
-	const struct lookup *l = out->look;
-	const double share = l->of ? lookup_share(l, SHARE_SYNC) : 0;
-	struct waits w;
-	struct finding *f;
+	struct finding *f = waits_finding(self, a, out, false);
 
-	if (share < a->limits.finding_min_share)
-		return;
-	w = waits_of(l);
-	if (w.is_storm || w.idle_ns == 0)
-		return;
-	f = finding_add(out, self, share >= a->limits.class_primary_share ? FINDING_CONFIRMED : FINDING_SUSPECTED);
-	tell_waits(f, l, &w);
-	finding_value(f, "refill", VALUE_NS, (double)l->of->idle_sums.refill_ns);
+	if (f)
+		finding_value(f, "refill", VALUE_NS, (double)out->look->of->idle_sums.refill_ns);
 }
 
 const struct rule rule_sync_blocking = {

@@ -6,18 +6,7 @@
 
 static void check(const struct rule *self, const struct analysis *a, struct findings *out)
 {
-	const struct lookup *l = out->look;
-	const double share = l->of ? lookup_share(l, SHARE_SYNC) : 0;
-	struct waits w;
-	struct finding *f;
-
-	if (share < a->limits.finding_min_share)
-		return;
-	w = waits_of(l);
-	if (!w.is_storm || w.idle_ns == 0)
-		return;
-	f = finding_add(out, self, share >= a->limits.class_primary_share ? FINDING_CONFIRMED : FINDING_SUSPECTED);
-	tell_waits(f, l, &w);
+	waits_finding(self, a, out, true);
 }
 
 const struct rule rule_sync_storm = {

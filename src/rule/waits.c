@@ -130,7 +130,7 @@ struct waits waits_of(const struct lookup *l)
 	return w;
 }
 
-void tell_waits(struct finding *f, const struct lookup *l, const struct waits *w)
+static void tell_waits(struct finding *f, const struct lookup *l, const struct waits *w)
 {
 	const struct thresholds *limits = &l->a->limits;
 	const double share = lookup_share(l, SHARE_SYNC), per_step = (double)w->n / l->n_steps;
@@ -160,4 +160,21 @@ void tell_waits(struct finding *f, const struct lookup *l, const struct waits *w
 	cite_site(f, &top->site);
 	f->evidence_total = w->n;
 	take_gain(f, l, "sync=0");
+}
+
+struct finding *waits_finding(const struct rule *rule, const struct analysis *a, struct findings *out, bool is_storm)
+{
+	const struct lookup *l = out->look;
+	const double share = l->of ? lookup_share(l, SHARE_SYNC) : 0;
+	struct waits w;
+	struct finding *f;
+
+	if (share < a->limits.finding_min_share)
+		return NULL;
+	w = waits_of(l);
+	if (w.is_storm != is_storm || w.idle_ns == 0)
+		return NULL;
+	f = finding_add(out, rule, share >= a->limits.class_primary_share ? FINDING_CONFIRMED : FINDING_SUSPECTED);
+	tell_waits(f, l, &w);
+	return f;
 }

@@ -22,5 +22,9 @@ struct waits {
 
 struct waits waits_of(const struct lookup *l);
 
-/* Values, evidence, gain and class that both rules tell; time at stake is the share of synchronisation. */
-void tell_waits(struct finding *f, const struct lookup *l, const struct waits *w);
+/*
+ * The finding of one of both rules, with the values, evidence, gain and class
+ * that both tell; time at stake is the share of synchronisation. NULL when
+ * there is nothing to tell, or the waits are the other rule's.
+ */
+struct finding *waits_finding(const struct rule *rule, const struct analysis *a, struct findings *out, bool is_storm);

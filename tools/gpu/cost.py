@@ -6,7 +6,7 @@ its own figure (microseconds a launch or replay, milliseconds a step); the CPU
 time of all its threads is the second witness. Prints minimum, lower quartile
 and median of each way, the time added to the lower quartile with an interval
 of 90 percent by bootstrap over rounds, and its share of what nsys adds.
-torch.profiler, which nobody doubts to be the slowest, runs in every third round.
+torch.profiler runs in every third round only, to save time.
 """
 import os
 import random
