@@ -222,7 +222,7 @@ static void check(const struct rule *self, const struct analysis *a, struct find
 	/* Replay of a graph saves what lies between the calls, too: the class's own idle time is its ceiling. */
 	if (f->own_advice && f->gain_low_ns != NULL_i64 && f->time_ns > f->gain_high_ns) {
 		f->gain_high_ns = f->time_ns;
-		f->gain_from = "launch=0, the calls alone, ... graph replay, all of the wait";
+		f->gain_from = "launch=0 (the calls alone) to a graph of the whole step (all of the wait)";
 	}
 	arena_end(&scratch);
 }
