@@ -13,8 +13,8 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#include "analysis/idle.h"
-#include "analysis/model.h"
+#include "analysis/idle/idle.h"
+#include "analysis/path/model.h"
 #include "base/ui.h"
 #include "trace/builder.h"
 

@@ -9,7 +9,7 @@
  */
 #pragma once
 
-#include "analysis/scope.h"
+#include "analysis/scope/scope.h"
 
 enum { STATE_IDLE = N_OP_CLASSES };
 

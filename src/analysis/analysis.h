@@ -4,9 +4,9 @@
  */
 #pragma once
 
-#include "analysis/bottleneck.h"
-#include "analysis/model.h"
-#include "analysis/ranks.h"
+#include "analysis/bottleneck/bottleneck.h"
+#include "analysis/path/model.h"
+#include "analysis/ranks/ranks.h"
 
 struct device_analysis {
 	struct account account;        /* of the window */

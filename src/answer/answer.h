@@ -8,7 +8,7 @@
  */
 #pragma once
 
-#include "analysis/tasks.h"
+#include "analysis/path/tasks.h"
 #include "answer/document.h"
 #include "answer/facts.h"
 #include "rule/rule.h"

@@ -8,8 +8,8 @@
  */
 #pragma once
 
-#include "analysis/conditions.h"
-#include "analysis/step_phases.h"
+#include "analysis/compare/conditions.h"
+#include "analysis/bottleneck/step_phases.h"
 
 struct distribution {
 	uint64_t n;

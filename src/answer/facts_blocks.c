@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/step_phases.h"
+#include "analysis/bottleneck/step_phases.h"
 #include "answer/facts.h"
 #include "query/stats.h"
 

@@ -178,7 +178,7 @@ static void gather_calls(struct facts *out, const struct analysis *a)
 	const struct interval *times = used_times(&a->scope, &n, &scratch);
 
 	for (size_t i = 0; i < a->tl.n_calls; i++) {
-		const struct call *c = &a->tl.calls[i];
+		const struct api_call *c = &a->tl.calls[i];
 		const struct interval in = interval_clip((struct interval){ c->start_ns, c->end_ns }, a->scope.window);
 
 		if (c->class != CALL_ALLOC || in.end_ns <= in.start_ns)

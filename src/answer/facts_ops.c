@@ -197,7 +197,7 @@ void facts_kernels(struct facts *out, const struct analysis *a, struct arena *ar
 }
 
 /* How long a call waited for work of a device, in the window. */
-static int64_t waiting_ns(const struct timeline *tl, const struct call *c, struct interval window)
+static int64_t waiting_ns(const struct timeline *tl, const struct api_call *c, struct interval window)
 {
 	if (!(c->flags & CALL_BLOCKS) || c->waits >= tl->n_ops)
 		return 0;
@@ -218,7 +218,7 @@ void facts_apis(struct facts *out, const struct analysis *a, struct arena *arena
 
 	begin_groups(&g, tl->n_calls, &scratch);
 	for (size_t i = 0; i < tl->n_calls; i++) {
-		const struct call *c = &tl->calls[i];
+		const struct api_call *c = &tl->calls[i];
 
 		if (c->row >= t->api.n || !touches(c->start_ns, c->end_ns, w))
 			continue;
@@ -236,7 +236,7 @@ void facts_apis(struct facts *out, const struct analysis *a, struct arena *arena
 	for (size_t k = 0; k < names.n; k++)
 		facts[k].name = arena_copy(arena, names.keys[k].p, names.keys[k].n);
 	for (size_t i = 0; i < tl->n_calls; i++) {
-		const struct call *c = &tl->calls[i];
+		const struct api_call *c = &tl->calls[i];
 		struct api_fact *f = g.of[i] == NO_GROUP ? NULL : &facts[g.of[i]];
 
 		if (!f)

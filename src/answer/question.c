@@ -98,7 +98,7 @@ static void write_path(const struct analysis *a, struct text *out, struct arena 
 	for (size_t i = 0; i < a->path.n; i++) {
 		const struct path_piece *p = &a->path.pieces[i];
 		const struct op *op = p->op < a->tl.n_ops ? &a->tl.ops[p->op] : NULL;
-		const struct call *call = p->call < a->tl.n_calls ? &a->tl.calls[p->call] : NULL;
+		const struct api_call *call = p->call < a->tl.n_calls ? &a->tl.calls[p->call] : NULL;
 		const struct arena_mark mark = arena_mark(arena);
 
 		text_print(out, "%lld,%lld,%s,", (long long)p->start_ns, (long long)p->end_ns, path_kind_name(p->kind));

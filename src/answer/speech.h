@@ -7,9 +7,9 @@
  */
 #pragma once
 
-#include "analysis/bottleneck.h"
-#include "analysis/idle.h"
-#include "analysis/path.h"
+#include "analysis/bottleneck/bottleneck.h"
+#include "analysis/idle/idle.h"
+#include "analysis/path/path.h"
 #include "base/arena.h"
 #include "rule/rule.h"
 

@@ -1,7 +1,7 @@
 /* cmd/bench.h - the runs of fathom bench: kept, written, read, and put beside one another. */
 #pragma once
 
-#include "analysis/compare.h"
+#include "analysis/compare/compare.h"
 #include "base/text.h"
 #include "session/trial.h"
 

@@ -1,7 +1,7 @@
 /* cmd/diff.h - the parts of fathom diff: sides read, the answer printed. */
 #pragma once
 
-#include "analysis/compare.h"
+#include "analysis/compare/compare.h"
 #include "base/text.h"
 #include "cmd/command.h"
 

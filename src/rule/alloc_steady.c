@@ -33,7 +33,7 @@ static struct allocations find_allocations(const struct lookup *l)
 	bool has_launched = false;
 
 	for (uint32_t i = 0; i < tl->n_calls; i++) {
-		const struct call *call = lookup_call(l, i);
+		const struct api_call *call = lookup_call(l, i);
 		const char *name;
 
 		if (!call)

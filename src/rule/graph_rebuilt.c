@@ -19,7 +19,7 @@ static void check(const struct rule *self, const struct analysis *a, struct find
 	if (!l->of)
 		return;
 	for (uint32_t i = 0; i < tl->n_calls; i++) {
-		const struct call *call = lookup_call(l, i);
+		const struct api_call *call = lookup_call(l, i);
 		const char *name = call && call->class == CALL_GRAPH_SETUP ? lookup_call_name(l, call) : NULL;
 
 		n_launched += call && call->class == CALL_GRAPH_LAUNCH;

@@ -143,9 +143,9 @@ const struct op *lookup_op(const struct lookup *l, uint32_t i)
 	return op->start_ns < l->window.end_ns && op->end_ns > l->window.start_ns ? op : NULL;
 }
 
-const struct call *lookup_call(const struct lookup *l, uint32_t i)
+const struct api_call *lookup_call(const struct lookup *l, uint32_t i)
 {
-	const struct call *call = &l->a->tl.calls[i];
+	const struct api_call *call = &l->a->tl.calls[i];
 
 	if (call->start_ns < l->window.start_ns || call->start_ns >= l->window.end_ns)
 		return NULL;
@@ -194,7 +194,7 @@ double lookup_share(const struct lookup *l, enum share share)
 	return l->inner_ns > 0 ? (double)l->ns[share] / (double)l->inner_ns : 0;
 }
 
-const char *lookup_call_name(const struct lookup *l, const struct call *call)
+const char *lookup_call_name(const struct lookup *l, const struct api_call *call)
 {
 	return lookup_has(l, TABLE_api) && call->row < l->a->trace->api.n ?
 	       trace_text(l->a->trace, l->a->trace->api.name[call->row]) : NULL;

@@ -50,7 +50,7 @@ static inline bool lookup_has(const struct lookup *l, enum table_id table) { ret
 const struct op *lookup_op(const struct lookup *l, uint32_t i);
 
 /* The i-th call when it begins in the window and is of the process, else NULL. */
-const struct call *lookup_call(const struct lookup *l, uint32_t i);
+const struct api_call *lookup_call(const struct lookup *l, uint32_t i);
 
 /* Part of an interval that lies in the window. */
 int64_t lookup_clip_ns(const struct lookup *l, int64_t start_ns, int64_t end_ns);
@@ -62,7 +62,7 @@ int64_t lookup_exposed_ns(const struct lookup *l, int64_t start_ns, int64_t end_
 double lookup_share(const struct lookup *l, enum share share);
 
 /* The function's name as the source writes it. */
-const char *lookup_call_name(const struct lookup *l, const struct call *call);
+const char *lookup_call_name(const struct lookup *l, const struct api_call *call);
 
 /* ---- idle time, piece by piece, clipped to the window ---- */
 

@@ -30,7 +30,7 @@ static void check(const struct rule *self, const struct analysis *a, struct find
 		return;
 	idle_ns = idle_in_ns(l, IDLE_MODULE);
 	for (uint32_t i = 0; i < a->tl.n_calls; i++) {
-		const struct call *call = lookup_call(l, i);
+		const struct api_call *call = lookup_call(l, i);
 
 		if (call && call->class == CALL_MODULE)
 			charge_add(&charges, i, duration_ns(call->start_ns, call->end_ns));

@@ -17,7 +17,7 @@ static void check(const struct rule *self, const struct analysis *a, struct find
 	if (!l->of)
 		return;
 	for (uint32_t i = 0; i < a->tl.n_calls; i++) {
-		const struct call *call = lookup_call(l, i);
+		const struct api_call *call = lookup_call(l, i);
 		int64_t length;
 
 		n_launches += call && (call->class == CALL_LAUNCH || call->class == CALL_GRAPH_LAUNCH);

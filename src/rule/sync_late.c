@@ -35,7 +35,7 @@ static int64_t idle_in_late_ns(const struct lookup *l)
 static bool ends_a_read(const struct lookup *l, uint32_t i)
 {
 	const struct timeline *tl = &l->a->tl;
-	const struct call *before = i > 0 ? &tl->calls[i - 1] : NULL;
+	const struct api_call *before = i > 0 ? &tl->calls[i - 1] : NULL;
 	const char *name;
 
 	if (!before || before->thread != tl->calls[i].thread)
@@ -59,7 +59,7 @@ static void check(const struct rule *self, const struct analysis *a, struct find
 	if (!l->of)
 		return;
 	for (uint32_t i = 0; i < tl->n_calls; i++) {
-		const struct call *call = lookup_call(l, i);
+		const struct api_call *call = lookup_call(l, i);
 
 		if (!call || !(call->flags & CALL_BLOCKS) || call->class != CALL_SYNC)
 			continue;

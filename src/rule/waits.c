@@ -8,7 +8,7 @@
 #include "query/stats.h"
 
 /* Bytes of the copy that a call made, or 0. */
-static uint64_t bytes_of(const struct lookup *l, const struct call *call)
+static uint64_t bytes_of(const struct lookup *l, const struct api_call *call)
 {
 	const struct op *op = call->first_op == NULL_ref ? NULL : &l->a->tl.ops[call->first_op];
 
@@ -17,7 +17,7 @@ static uint64_t bytes_of(const struct lookup *l, const struct call *call)
 	return l->a->trace->memcpy.bytes[op->row];
 }
 
-static bool is_wait(const struct lookup *l, const struct call *call)
+static bool is_wait(const struct lookup *l, const struct api_call *call)
 {
 	if (call->flags & CALL_LATE)
 		return false;
@@ -29,7 +29,7 @@ static bool is_wait(const struct lookup *l, const struct call *call)
 	       (call->class == CALL_COPY && (double)bytes_of(l, call) <= l->a->limits.copy_small_bytes);
 }
 
-static bool is_launch(const struct call *call)
+static bool is_launch(const struct api_call *call)
 {
 	return call->class == CALL_LAUNCH || call->class == CALL_GRAPH_LAUNCH || call->class == CALL_COPY_ASYNC ||
 	       call->class == CALL_COPY;
@@ -59,7 +59,7 @@ static struct charges find_waits(const struct lookup *l, struct waits *w)
 	bool has_one = false;
 
 	for (uint32_t i = 0; i < tl->n_calls; i++) {
-		const struct call *call = lookup_call(l, i);
+		const struct api_call *call = lookup_call(l, i);
 
 		if (!call)
 			continue;

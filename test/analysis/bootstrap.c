@@ -1,5 +1,5 @@
-/* analysis/bootstrap.c, variance.c: intervals of comparisons, on vectors that were worked by hand or published. */
-#include "analysis/bootstrap.h"
+/* analysis/compare/bootstrap.c, variance.c: intervals of comparisons, on vectors that were worked by hand or published. */
+#include "analysis/compare/bootstrap.h"
 
 #include "test/test.h"
 

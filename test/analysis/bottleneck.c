@@ -1,10 +1,10 @@
 /*
- * analysis/bottleneck.c: one word for what bounds a window.
+ * analysis/bottleneck/bottleneck.c: one word for what bounds a window.
  *
  * Each trace is made so that its shares can be worked out by hand; times are
  * ns, and the window is the whole trace unless it is told.
  */
-#include "analysis/bottleneck.h"
+#include "analysis/bottleneck/bottleneck.h"
 
 #include "base/ui.h"
 #include "import/import.h"

@@ -1,7 +1,7 @@
-/* analysis/bounds.c: what shapes prove, and what they do not. */
-#include "analysis/bounds.h"
+/* analysis/bottleneck/bounds.c: what shapes prove, and what they do not. */
+#include "analysis/bottleneck/bounds.h"
 
-#include "analysis/shapes.h"
+#include "analysis/bottleneck/shapes.h"
 #include "base/ui.h"
 #include "import/import.h"
 #include "test/test.h"

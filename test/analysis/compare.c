@@ -1,7 +1,7 @@
-/* analysis/compare.c, conditions.c, measure*.c, differences.c, likeness.c: two sides of runs. */
-#include "analysis/compare.h"
+/* analysis/compare/compare.c, conditions.c, measure*.c, differences.c, likeness.c: two sides of runs. */
+#include "analysis/compare/compare.h"
 
-#include "analysis/idle.h"
+#include "analysis/idle/idle.h"
 #include "base/text.h"
 #include "import/import.h"
 #include "test/test.h"

@@ -1,5 +1,5 @@
-/* analysis/graph.c: earliest finish, slack, chains and knees, by hand and against brute force. */
-#include "analysis/graph.h"
+/* analysis/path/graph.c: earliest finish, slack, chains and knees, by hand and against brute force. */
+#include "analysis/path/graph.h"
 
 #include "test/test.h"
 

@@ -1,5 +1,5 @@
-/* analysis/idle.c: each ns of idle time in one class, each gap with one trigger. */
-#include "analysis/idle.h"
+/* analysis/idle/idle.c: each ns of idle time in one class, each gap with one trigger. */
+#include "analysis/idle/idle.h"
 
 #include "base/text.h"
 #include "test/test.h"

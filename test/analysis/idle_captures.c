@@ -1,5 +1,5 @@
-/* analysis/idle.c on captures and on traces by chance: the identities hold, and two tools tell one story. */
-#include "analysis/idle.h"
+/* analysis/idle/idle.c on captures and on traces by chance: the identities hold, and two tools tell one story. */
+#include "analysis/idle/idle.h"
 
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
-/* analysis/model.c and what_if.c: windows re-timed by hand. */
-#include "analysis/model.h"
+/* analysis/path/model.c and what_if.c: windows re-timed by hand. */
+#include "analysis/path/model.h"
 
 #include "base/text.h"
 #include "test/test.h"

@@ -1,9 +1,9 @@
-/* analysis/path.c: the walk back from the end, by hand; every piece of it is shown. */
-#include "analysis/path.h"
+/* analysis/path/path.c: the walk back from the end, by hand; every piece of it is shown. */
+#include "analysis/path/path.h"
 
 #include <stdio.h>
 
-#include "analysis/relay.h"
+#include "analysis/path/relay.h"
 #include "base/text.h"
 #include "test/test.h"
 

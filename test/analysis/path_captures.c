@@ -1,9 +1,9 @@
-/* analysis/path.c and model.c on real captures and on random traces: what is promised of any. */
+/* analysis/path/path.c and model.c on real captures and on random traces: what is promised of any. */
 #include <stdio.h>
 
-#include "analysis/model.h"
-#include "analysis/ranks.h"
-#include "analysis/scope.h"
+#include "analysis/path/model.h"
+#include "analysis/ranks/ranks.h"
+#include "analysis/scope/scope.h"
 #include "import/import.h"
 #include "test/test.h"
 

@@ -1,5 +1,5 @@
 /* phases: what the time from a call to the end of its operation was spent on. */
-#include "analysis/timeline.h"
+#include "analysis/timeline/timeline.h"
 #include "test/test.h"
 
 #define NONE NULL_i64

@@ -1,5 +1,5 @@
-/* analysis/ranks.c: collectives over ranks are matched, aligned, split; the late rank is found, and why. */
-#include "analysis/ranks.h"
+/* analysis/ranks/ranks.c: collectives over ranks are matched, aligned, split; the late rank is found, and why. */
+#include "analysis/ranks/ranks.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /* scope: the window that is analysed, and its steps. */
-#include "analysis/scope.h"
+#include "analysis/scope/scope.h"
 
 #include <stdio.h>
 
-#include "analysis/scope_parts.h"
+#include "analysis/scope/scope_parts.h"
 #include "import/import.h"
 #include "test/test.h"
 

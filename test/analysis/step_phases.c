@@ -1,11 +1,11 @@
 /*
- * analysis/step_phases.c: the parts of a step, each with what bounds it. Times
+ * analysis/bottleneck/step_phases.c: the parts of a step, each with what bounds it. Times
  * are us in the pictures and ns in the traces; a step lasts 1000 us.
  *
  *	host    | dataloader 0..400 | forward 400..500 | ---- | optimizer 900..950 | -
  *	device                     450..900 gemm                920..1000 adam
  */
-#include "analysis/step_phases.h"
+#include "analysis/bottleneck/step_phases.h"
 
 #include "import/import.h"
 #include "test/test.h"

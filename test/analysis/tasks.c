@@ -1,5 +1,5 @@
-/* analysis/tasks.c: graphs written by hand, and what is refused. */
-#include "analysis/tasks.h"
+/* analysis/path/tasks.c: graphs written by hand, and what is refused. */
+#include "analysis/path/tasks.h"
 
 #include "base/json_tree.h"
 #include "test/test.h"

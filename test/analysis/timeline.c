@@ -1,5 +1,5 @@
 /* timeline: operations and calls of a trace as one joined picture. */
-#include "analysis/timeline.h"
+#include "analysis/timeline/timeline.h"
 
 #include <stdio.h>
 
@@ -28,7 +28,7 @@ static const char *name_of(const struct timeline *tl, uint32_t op)
 	return op == NULL_ref ? NULL : op_name(tl, &tl->ops[op]);
 }
 
-static const struct call *find_call(const struct timeline *tl, const char *name)
+static const struct api_call *find_call(const struct timeline *tl, const char *name)
 {
 	for (size_t i = 0; i < tl->n_calls; i++)
 		if (strcmp(trace_text(tl->trace, tl->trace->api.name[tl->calls[i].row]), name) == 0)
@@ -411,7 +411,7 @@ TEST(timeline, waits_for_a_stream_that_the_source_tells)
 		"api cudaStreamSynchronize correlation=9   4..60\n"
 		"sync kind=wait stream=9 correlation=9     10..58\n",
 		&arena);
-	const struct call *call = find_call(&tl, "cudaStreamSynchronize");
+	const struct api_call *call = find_call(&tl, "cudaStreamSynchronize");
 
 	EXPECT_EQ_TEXT(name_of(&tl, call->waits), "fast");
 	EXPECT_EQ_INT(call->flags, CALL_BLOCKS);
@@ -460,7 +460,7 @@ TEST(timeline, rules_out_streams_that_outlived_a_wait)
 		"kernel slow launch=0..1                    5..9000\n"
 		"api cudaStreamSynchronize correlation=9    4..60\n",
 		&arena);
-	const struct call *call = find_call(&fast, "cudaStreamSynchronize");
+	const struct api_call *call = find_call(&fast, "cudaStreamSynchronize");
 
 	EXPECT_EQ_TEXT(name_of(&fast, call->waits), "fast");
 	EXPECT_EQ_INT(call->flags, CALL_BLOCKS | CALL_DEDUCED);

@@ -1,7 +1,7 @@
 /* timeline: what is promised of it, on real captures and on random ones. */
 #include <stdio.h>
 
-#include "analysis/scope.h"
+#include "analysis/scope/scope.h"
 #include "import/import.h"
 #include "test/test.h"
 
@@ -74,7 +74,7 @@ static void check_promises(const struct timeline *tl)
 		EXPECT_EQ_INT(tl->threads[t].first_call, n_calls);
 		n_calls += tl->threads[t].n_calls;
 		for (size_t i = tl->threads[t].first_call; i < n_calls; i++) {
-			const struct call *call = &tl->calls[i];
+			const struct api_call *call = &tl->calls[i];
 
 			EXPECT(call->start_ns <= call->end_ns && call->thread == t);
 			if (i > tl->threads[t].first_call)

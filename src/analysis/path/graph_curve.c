@@ -1,0 +1,409 @@
+/*
+ * analysis/path/graph_curve.c - the end of a graph as a function of a factor.
+ *
+ * Each chain of tasks is a line fixed + a * scaled; the end is the maximum of
+ * all of them, convex and piecewise linear. A pass at one factor finds the
+ * chain that decides there. Between two chains that decide at two factors, a
+ * pass where their lines meet finds either a third one or the knee.
+ *
+ * Lines are compared at a factor p / q as fixed * q + scaled * p in 128 bits:
+ * all four are below 2^63, so that a difference of two sums fits.
+ */
+#include "analysis/path/graph.h"
+
+#include <math.h>
+
+enum { MOST_PASSES = 4096 }; /* no real graph has a tenth of such knees; a made one could have more than tasks */
+
+/* Compiled once for each combination of their constants. */
+#define INLINE static inline __attribute__((always_inline))
+
+/* fixed + a * scaled */
+struct graph_line {
+	int64_t fixed_ns, scaled_ns;
+};
+
+/* What is asked of: just below 1, just above 0, or any factor. */
+enum place { BELOW_1, ABOVE_0, ANYWHERE };
+
+/*
+ * Above 0 when a is later than b at the factor. A double tells nearly always,
+ * and knows when it does not: its error is a few parts in 10^16 of what it adds.
+ */
+INLINE int compare_at(struct graph_line a, struct graph_line b, struct graph_factor at)
+{
+	const double x = ((double)a.fixed_ns - (double)b.fixed_ns) * (double)at.of;
+	const double y = ((double)a.scaled_ns - (double)b.scaled_ns) * (double)at.times;
+	const double size = ((double)a.fixed_ns + (double)b.fixed_ns) * (double)at.of +
+	                    ((double)a.scaled_ns + (double)b.scaled_ns) * (double)at.times;
+	__int128 difference;
+
+	if (fabs(x + y) > 1e-14 * size)
+		return x + y > 0 ? 1 : -1;
+	difference = ((__int128)a.fixed_ns - b.fixed_ns) * at.of + ((__int128)a.scaled_ns - b.scaled_ns) * at.times;
+	return (difference > 0) - (difference < 0);
+}
+
+/* It fits for every line of a graph whose times do; others end in an error, and must not in undefined behaviour. */
+INLINE int64_t sum_of(struct graph_line line)
+{
+	return (int64_t)((uint64_t)line.fixed_ns + (uint64_t)line.scaled_ns);
+}
+
+/* At 1 and at 0 a line's value needs no product; of equal ones that counts which decides beside the place. */
+INLINE bool is_later(struct graph_line a, struct graph_line b, struct graph_factor at, enum place place)
+{
+	const int64_t at_a = place == BELOW_1 ? sum_of(a) : a.fixed_ns,
+		      at_b = place == BELOW_1 ? sum_of(b) : b.fixed_ns;
+	int order;
+
+	if (place == BELOW_1)
+		return at_a != at_b ? at_a > at_b : a.scaled_ns < b.scaled_ns;
+	if (place == ABOVE_0)
+		return at_a != at_b ? at_a > at_b : a.scaled_ns > b.scaled_ns;
+	order = compare_at(a, b, at);
+	if (order != 0)
+		return order > 0;
+	return at.of == 0 ? a.fixed_ns > b.fixed_ns : a.scaled_ns < b.scaled_ns;
+}
+
+/* Not earlier: what a task waits for decides its start also when it is at its earliest. */
+INLINE bool reaches(struct graph_line a, struct graph_line floor, struct graph_factor at, enum place place)
+{
+	return place == ANYWHERE ? compare_at(a, floor, at) >= 0 : !is_later(floor, a, at, place);
+}
+
+INLINE bool add_to(int64_t *sum, int64_t value)
+{
+	return !__builtin_add_overflow(*sum, value, sum);
+}
+
+/* The line of an edge at the node that it enters; false at an overflow. */
+INLINE bool line_of_edge(const struct task_graph *g, const struct graph_set *set, const struct graph_line *finish,
+                         uint32_t e, struct graph_line *line)
+{
+	const uint32_t u = g->edge_from[e];
+
+	*line = finish[u];
+	if (g->edge_kind && g->from_start >> g->edge_kind[e] & 1) {
+		if (set->nodes && set->nodes[u])
+			line->scaled_ns -= g->duration_ns[u];
+		else
+			line->fixed_ns -= g->duration_ns[u];
+	}
+	if (g->edge_kind && set->scaled_kinds >> g->edge_kind[e] & 1)
+		return add_to(&line->scaled_ns, g->edge_delay_ns[e]);
+	if (set->edge_part_ns)
+		return add_to(&line->scaled_ns, set->edge_part_ns[e]) &&
+		       add_to(&line->fixed_ns, g->edge_delay_ns[e] - set->edge_part_ns[e]);
+	return add_to(&line->fixed_ns, g->edge_delay_ns[e]);
+}
+
+/* Kinds of edges that a node does not have. */
+INLINE uint32_t dropped_at(const struct task_graph *g, const struct graph_set *set, uint32_t v)
+{
+	return g->edge_kind && !(set->is_kept && set->is_kept[v]) ? set->dropped_kinds : 0;
+}
+
+/* The line that decides at a factor. */
+INLINE bool pass_lines(const struct task_graph *g, const struct graph_set *set, struct graph_factor at,
+                       enum place place, struct graph_line *finish, struct graph_line *out, uint32_t *last,
+                       uint32_t *limiters, struct err *err)
+{
+	*out = (struct graph_line){ 0, 0 };
+	*last = UINT32_MAX;
+	for (uint32_t v = 0; v < g->n; v++) {
+		const uint32_t dropped = dropped_at(g, set, v);
+		struct graph_line start = { g->floor_ns ? g->floor_ns[v] : 0, 0 };
+		uint32_t limiter = UINT32_MAX;
+		int64_t sum;
+
+		for (uint32_t e = g->edge_at[v]; e < g->edge_at[v + 1]; e++) {
+			struct graph_line line;
+
+			if (dropped && dropped >> g->edge_kind[e] & 1)
+				continue;
+			if (!line_of_edge(g, set, finish, e, &line))
+				return fail(err, "time_overflow: the delay before task %u", v);
+			if (limiter == UINT32_MAX ? reaches(line, start, at, place)
+			                          : is_later(line, start, at, place)) {
+				start = line;
+				limiter = g->edge_from[e];
+			}
+		}
+		if (set->extra_ns && !add_to(&start.fixed_ns, set->extra_ns[v]))
+			return fail(err, "time_overflow: the start of task %u", v);
+		if (limiters)
+			limiters[v] = limiter;
+		if (!add_to(set->nodes && set->nodes[v] ? &start.scaled_ns : &start.fixed_ns, g->duration_ns[v]) ||
+		    (place == BELOW_1 && __builtin_add_overflow(start.fixed_ns, start.scaled_ns, &sum)))
+			return fail(err, "time_overflow: the end of task %u", v);
+		finish[v] = start;
+		if (*last == UINT32_MAX || is_later(start, *out, at, place)) {
+			*out = start;
+			*last = v;
+		}
+	}
+	return true;
+}
+
+/* A factor as two multipliers of integers: of what is scaled, and of what is not. */
+struct multipliers {
+	int64_t scaled, fixed;
+};
+
+/*
+ * The same for one factor when times of / times fit 64 bits: half the memory and
+ * no products of 128 bits. False when they do not fit.
+ */
+INLINE bool pass_values(const struct task_graph *g, const struct graph_set *set, struct multipliers m, bool is_plain,
+                        int64_t *finish, struct graph_chain *out, int64_t *latest)
+{
+	const uint8_t *nodes = set->nodes;
+	int64_t of_kind[32];
+
+	for (unsigned k = 0; k < 32; k++)
+		of_kind[k] = set->scaled_kinds >> k & 1 ? m.scaled : m.fixed;
+	out->last = UINT32_MAX;
+	*latest = 0;
+	for (uint32_t v = 0; v < g->n; v++) {
+		const uint32_t dropped = is_plain ? 0 : dropped_at(g, set, v);
+		uint32_t limiter = UINT32_MAX;
+		int64_t start = 0, duration;
+
+		if (g->floor_ns && __builtin_mul_overflow(g->floor_ns[v], m.fixed, &start))
+			return false;
+		for (uint32_t e = g->edge_at[v]; e < g->edge_at[v + 1]; e++) {
+			const uint32_t u = g->edge_from[e];
+			const unsigned kind = g->edge_kind ? g->edge_kind[e] : 0;
+			int64_t at = finish[u], delay;
+
+			if (!is_plain && dropped >> kind & 1)
+				continue;
+			if (g->from_start >> kind & 1)
+				at -= g->duration_ns[u] * (nodes && nodes[u] ? m.scaled : m.fixed);
+			if (__builtin_mul_overflow(g->edge_delay_ns[e], of_kind[kind], &delay) || !add_to(&at, delay))
+				return false;
+			if (!is_plain && set->edge_part_ns && !(set->scaled_kinds >> kind & 1) &&
+			    (__builtin_mul_overflow(set->edge_part_ns[e], m.scaled - m.fixed, &delay) ||
+			     !add_to(&at, delay)))
+				return false;
+			if (at > start || (at == start && limiter == UINT32_MAX)) {
+				start = at;
+				limiter = u;
+			}
+		}
+		if (!is_plain && set->extra_ns &&
+		    (__builtin_mul_overflow(set->extra_ns[v], m.fixed, &duration) || !add_to(&start, duration)))
+			return false;
+		if (out->limiter)
+			out->limiter[v] = limiter;
+		if (__builtin_mul_overflow(g->duration_ns[v], nodes && nodes[v] ? m.scaled : m.fixed, &duration) ||
+		    !add_to(&start, duration))
+			return false;
+		finish[v] = start;
+		if (out->last == UINT32_MAX || start > *latest) {
+			*latest = start;
+			out->last = v;
+		}
+	}
+	return true;
+}
+
+static bool has_values(const struct task_graph *g, const struct graph_set *set, struct graph_factor a, int64_t *finish,
+                       struct graph_chain *out)
+{
+	const struct multipliers m = { a.times, a.of };
+	int64_t latest;
+	bool fits;
+
+	if (a.of == 0 || a.times > INT32_MAX || a.of > INT32_MAX)
+		return false;
+	if (set->edge_part_ns || set->dropped_kinds || set->extra_ns)
+		fits = pass_values(g, set, m, false, finish, out, &latest);
+	else
+		fits = pass_values(g, set, m, true, finish, out, &latest);
+	out->finish_ns = fits ? latest / a.of + (latest % a.of * 2 >= a.of) : 0;
+	return fits;
+}
+
+/* To the nearest ns. */
+static int64_t value_at(struct graph_line line, struct graph_factor a)
+{
+	__int128 value;
+
+	if (a.of == 0)
+		return line.scaled_ns > 0 ? INT64_MAX : line.fixed_ns;
+	value = line.fixed_ns + ((__int128)line.scaled_ns * a.times * 2 + a.of) / ((__int128)a.of * 2);
+	return value > INT64_MAX ? INT64_MAX : (int64_t)value;
+}
+
+static bool chain_of_lines(const struct task_graph *g, const struct graph_set *set, struct graph_factor a,
+                           struct graph_chain *out, struct err *err)
+{
+	struct graph_line *finish = block_take((g->n + 1) * sizeof(*finish)), line;
+	const bool done = pass_lines(g, set, a, ANYWHERE, finish, &line, &out->last, out->limiter, err);
+
+	block_end(finish);
+	out->finish_ns = done ? value_at(line, a) : 0;
+	return done;
+}
+
+bool graph_chain_at(const struct task_graph *g, const struct graph_set *set, struct graph_factor a, bool with_limiters,
+                    struct graph_chain *out, struct arena *arena, struct err *err)
+{
+	int64_t *finish = block_take((g->n + 1) * sizeof(*finish));
+	bool done;
+
+	out->limiter = with_limiters ? arena_array(arena, uint32_t, g->n) : NULL;
+	done = has_values(g, set, a, finish, out);
+	block_end(finish);
+	return done || chain_of_lines(g, set, a, out, err);
+}
+
+/* Two chains that decide at two factors, and what may lie between. */
+struct between {
+	struct graph_line left, right;
+};
+
+struct search {
+	const struct task_graph *g;
+	const struct graph_set *set;
+	struct arena scratch;
+	struct graph_line *finish;
+	size_t n_passes, max_passes;
+};
+
+static bool line_at(struct search *s, struct graph_factor at, struct graph_line *line, struct err *err)
+{
+	uint32_t last;
+
+	s->n_passes++;
+	return pass_lines(s->g, s->set, at, ANYWHERE, s->finish, line, &last, NULL, err);
+}
+
+static bool line_below_1(struct search *s, struct graph_line *line, struct err *err)
+{
+	uint32_t last;
+
+	s->n_passes++;
+	return pass_lines(s->g, s->set, (struct graph_factor){ 1, 1 }, BELOW_1, s->finish, line, &last, NULL, err);
+}
+
+static bool line_above_0(struct search *s, struct graph_line *line, struct err *err)
+{
+	uint32_t last;
+
+	s->n_passes++;
+	return pass_lines(s->g, s->set, (struct graph_factor){ 0, 1 }, ABOVE_0, s->finish, line, &last, NULL, err);
+}
+
+static bool is_same_line(struct graph_line a, struct graph_line b)
+{
+	return a.fixed_ns == b.fixed_ns && a.scaled_ns == b.scaled_ns;
+}
+
+/* Where two lines meet; the right one is steeper. */
+static struct graph_factor meeting(struct between b)
+{
+	return (struct graph_factor){ b.left.fixed_ns - b.right.fixed_ns, b.right.scaled_ns - b.left.scaled_ns };
+}
+
+static void add_knee(struct what_if_curve *out, struct knee *room, struct between b, struct graph_factor at)
+{
+	const double a = (double)at.times / (double)at.of;
+
+	room[out->n_knees++] = (struct knee){ a, (double)b.left.fixed_ns + a * (double)b.left.scaled_ns };
+}
+
+/* All knees between two lines, from the right; the stack never holds more than one entry a pass. */
+static bool find_knees(struct search *s, struct between whole, struct what_if_curve *out, struct arena *arena,
+                       struct err *err)
+{
+	struct between *stack = arena_array(&s->scratch, struct between, s->max_passes + 2);
+	struct knee *room = arena_array(&s->scratch, struct knee, s->max_passes + 2);
+	size_t n_stack = 0;
+
+	if (!is_same_line(whole.left, whole.right))
+		stack[n_stack++] = whole;
+	while (n_stack > 0) {
+		const struct between b = stack[--n_stack];
+		const struct graph_factor at = meeting(b);
+		struct graph_line middle;
+
+		if (s->n_passes >= s->max_passes) {
+			out->is_partial = true;
+			break;
+		}
+		if (!line_at(s, at, &middle, err))
+			return false;
+		if (compare_at(middle, b.left, at) == 0) {
+			add_knee(out, room, b, at);
+			continue;
+		}
+		stack[n_stack++] = (struct between){ b.left, middle };
+		stack[n_stack++] = (struct between){ middle, b.right };
+	}
+	out->knees = arena_array(arena, struct knee, out->n_knees);
+	for (size_t i = 0; i < out->n_knees; i++)
+		out->knees[i] = room[i];
+	return true;
+}
+
+/* From the chain of an infinite factor down to that which first overtakes the one at 1. */
+static bool find_knee_above(struct search *s, struct graph_line at_1, double *knee, struct err *err)
+{
+	struct between b = { .left = at_1 };
+
+	if (!line_at(s, (struct graph_factor){ 1, 0 }, &b.right, err))
+		return false;
+	*knee = INFINITY;
+	while (b.right.scaled_ns > b.left.scaled_ns) {
+		const struct graph_factor at = meeting(b);
+		struct graph_line middle;
+
+		*knee = (double)at.times / (double)at.of;
+		if (!line_at(s, at, &middle, err))
+			return false;
+		if (compare_at(middle, b.left, at) == 0)
+			break;
+		b.right = middle;
+	}
+	return true;
+}
+
+bool graph_curve(const struct task_graph *g, const struct graph_set *set, struct curve_wish wish,
+                 struct what_if_curve *out, struct arena *arena, struct err *err)
+{
+	struct search s = {
+		.g = g,
+		.set = set,
+		.max_passes = wish.max_passes ? wish.max_passes : MOST_PASSES,
+	};
+	struct graph_line at_0, at_1;
+	bool done;
+
+	*out = (struct what_if_curve){ .knee_above = NAN };
+	s.finish =
+		block_take((g->n + 1) * sizeof(*s.finish)); /* written before it is read; a block is of large pages */
+	done = line_below_1(&s, &at_1, err) && line_above_0(&s, &at_0, err) &&
+	       find_knees(&s, (struct between){ at_0, at_1 }, out, arena, err) &&
+	       (!wish.with_knee_above || find_knee_above(&s, at_1, &out->knee_above, err));
+	block_end(s.finish);
+	arena_end(&s.scratch);
+	if (!done)
+		return false;
+	if (__builtin_add_overflow(at_1.fixed_ns, at_1.scaled_ns, &out->at_1_ns))
+		return fail(err, "time_overflow: the end of the last task");
+	out->at_0_ns = at_0.fixed_ns;
+	out->slope_at_1_ns = (double)at_1.scaled_ns;
+	return true;
+}
+
+bool graph_what_if(const struct task_graph *g, const uint8_t *is_in_set, struct what_if_curve *out, struct arena *arena,
+                   struct err *err)
+{
+	const struct graph_set set = { .nodes = is_in_set };
+
+	return graph_curve(g, &set, (struct curve_wish){ .with_knee_above = true }, out, arena, err);
+}

@@ -1,0 +1,154 @@
+/*
+ * analysis/path/model.c - see model.h.
+ *
+ * A call that waits is two nodes, the call without its wait and its return; so
+ * all that an edge means is "not before". A launched operation waits for the
+ * start of its call, not for its return.
+ */
+#include "analysis/path/model.h"
+
+#include <math.h>
+
+#include "analysis/path/model_parts.h"
+#include "analysis/path/path_parts.h"
+#include "analysis/ranks/ranks.h"
+#include "analysis/timeline/timeline_parts.h"
+
+/* Clocks of all ranks, when they are aligned: shifts by process. */
+static bool find_shifts(struct building *b, const struct ranks *ranks)
+{
+	const size_t n = b->tl->trace->process.n;
+
+	if (!ranks || ranks->n_ranks < 2 || !ranks->member_of_op)
+		return false;
+	b->out->shift_of_process = arena_array(b->arena, int64_t, n + 1);
+	for (size_t i = 0; i < ranks->n_ranks; i++) {
+		const struct rank_clock *clock = &ranks->clocks[i];
+
+		if (!clock->is_aligned)
+			return false;
+		for (size_t k = 0; k < ranks->n_ranks; k++)
+			if (ranks->of[k].rank == clock->rank && ranks->of[k].process < n)
+				b->out->shift_of_process[ranks->of[k].process] =
+					rank_time(clock, b->window.start_ns) - b->window.start_ns;
+	}
+	return true;
+}
+
+/* How the window ends: by an operation, or on a thread. */
+static void find_end(struct building *b)
+{
+	const struct path_end end = path_find_end(b->tl, b->window);
+
+	b->end_thread = end.thread;
+	b->end_ns = INT64_MAX;
+	if (end.op != NULL_ref && b->tl->ops[end.op].end_ns == b->window.end_ns)
+		b->end_ns = b->window.end_ns;
+}
+
+/* The last end on the window's clock: that of the window but for the clocks of ranks. */
+static void find_observed(struct building *b)
+{
+	b->out->observed_ns = 0;
+	for (size_t v = 0; v < b->out->graph.n; v++)
+		if (b->observed_ns[v] + b->out->graph.duration_ns[v] > b->out->observed_ns)
+			b->out->observed_ns = b->observed_ns[v] + b->out->graph.duration_ns[v];
+}
+
+/* What its edges do not explain of each task's start. */
+static void find_residuals(struct building *b)
+{
+	struct model *out = b->out;
+	const struct task_graph *g = &out->graph;
+
+	out->residual_ns = arena_array(b->arena, int64_t, g->n);
+	for (uint32_t v = 0; v < g->n; v++) {
+		int64_t explained = g->floor_ns[v];
+
+		for (uint32_t e = g->edge_at[v]; e < g->edge_at[v + 1]; e++) {
+			const uint32_t u = g->edge_from[e];
+			const int64_t at = b->observed_ns[u] + g->edge_delay_ns[e] +
+			                   (g->from_start >> g->edge_kind[e] & 1 ? 0 : g->duration_ns[u]);
+
+			explained = at > explained ? at : explained;
+		}
+		out->residual_ns[v] = b->observed_ns[v] - explained;
+	}
+}
+
+/* The model's own times, its slack, and how far it is from what was observed. */
+static bool replay(struct model *out, struct arena *arena, struct err *err)
+{
+	struct arena scratch = { 0 };
+	struct task_times times;
+
+	out->slack_ns = arena_array(arena, int64_t, out->graph.n);
+	if (!graph_forward(&out->graph, NULL, NULL, &times, &scratch, err)) {
+		arena_end(&scratch);
+		return false;
+	}
+	graph_slack(&out->graph, &times, out->slack_ns, NULL, &scratch);
+	out->replay_ns = times.finish_all_ns;
+	out->replay_error = out->observed_ns > 0
+	                            ? fabs((double)out->replay_ns - (double)out->observed_ns) / (double)out->observed_ns
+	                            : 0;
+	for (uint32_t v = times.last; v != UINT32_MAX; v = times.limiter[v])
+		if (out->residual_ns[v] > 0)
+			out->unexplained_ns += out->residual_ns[v];
+	out->times = (struct task_times){ .finish_all_ns = times.finish_all_ns, .last = times.last };
+	arena_end(&scratch);
+	return true;
+}
+
+bool model_build(struct model *out, const struct timeline *tl, struct interval window, const struct ranks *ranks,
+                 const struct thresholds *limits, struct arena *arena, struct err *err)
+{
+	struct arena scratch = { 0 };
+	struct building b = { .out = out, .tl = tl, .limits = limits, .arena = arena, .scratch = &scratch };
+	bool done;
+
+	b.window = interval_clip(window, (struct interval){ -LARGEST_TIME_NS, LARGEST_TIME_NS });
+	*out = (struct model){ .window = b.window, .is_acyclic = true };
+	if (find_shifts(&b, ranks))
+		out->ranks = ranks;
+	else
+		out->shift_of_process = NULL;
+	b.relays = relays_of(tl, &scratch);
+	find_end(&b);
+	done = model_add_nodes(&b, err) && model_add_edges(&b, err);
+	if (done) {
+		find_observed(&b);
+		model_set_lambdas(&b);
+		find_residuals(&b);
+	}
+	arena_end(&scratch);
+	return done && replay(out, arena, err);
+}
+
+struct interval model_task_interval(const struct model *model, const struct timeline *tl, size_t task)
+{
+	const struct task *t = &model->tasks[task];
+
+	switch ((enum task_kind)t->kind) {
+	case TASK_OP: return (struct interval){ tl->ops[t->index].start_ns, tl->ops[t->index].end_ns };
+	case TASK_CALL: return (struct interval){ tl->calls[t->index].start_ns, call_end(tl, t->index) };
+	case TASK_RETURN: return (struct interval){ call_end(tl, t->index), call_end(tl, t->index) };
+	case TASK_TRANSFER: {
+		const struct collective_member *m = &model->ranks->members[t->index];
+
+		return (struct interval){ m->end_ns - m->transfer_ns, m->end_ns };
+	}
+	case TASK_COLLECTIVE: {
+		const struct matched_collective *c = &model->ranks->collectives[t->index];
+		int64_t at_ns = INT64_MIN;
+
+		for (uint32_t i = 0; i < c->n_members; i++)
+			if (model->ranks->members[c->first_member + i].start_ns > at_ns)
+				at_ns = model->ranks->members[c->first_member + i].start_ns;
+		return (struct interval){ at_ns, at_ns };
+	}
+	case TASK_WINDOW: return (struct interval){ model->window.start_ns, model->window.start_ns };
+	case TASK_END: break;
+	}
+	return (struct interval){ model->window.end_ns, model->window.end_ns };
+}

@@ -1,7 +1,0 @@
-/* analysis/tasks_parts.h - what the files of tasks share. */
-#pragma once
-
-#include "analysis/tasks.h"
-
-/* Fill in all that follows from the durations of the rows and the graph. */
-bool tasks_time(struct tasks *out, struct arena *arena, struct err *err) MUST_CHECK;
