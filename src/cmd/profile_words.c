@@ -234,8 +234,12 @@ static void set_kinds(const struct profile_options *o, struct spool_control *c)
 		c->kinds |= SPOOL_ALL_APIS;
 	if (o->memory_usage)
 		c->kinds |= SPOOL_MEMORY;
-	if (o->um_cpu_faults || o->um_gpu_faults)
+	if (c->kinds & SPOOL_CUDA)
 		c->kinds |= SPOOL_UNIFIED_MEMORY;
+	if (o->um_cpu_faults)
+		c->kinds |= SPOOL_CPU_FAULTS;
+	if (o->um_gpu_faults)
+		c->kinds |= SPOOL_GPU_FAULTS;
 	if (o->own_cupti)
 		c->kinds |= SPOOL_OWN_CUPTI;
 	if (o->environment_values)

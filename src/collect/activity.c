@@ -334,7 +334,7 @@ static void take_pool(struct writer *w, const void *record)
 static void take_migration(struct writer *w, const void *record)
 {
 	const struct cupti_unified_memory *c = record;
-	struct spool_migration *r = begin(w, c->start, sizeof(*r));
+	struct spool_migration *r = managed_is_inside(c->start) ? begin(w, c->start, sizeof(*r)) : NULL;
 
 	if (!r)
 		return;

@@ -117,7 +117,7 @@ static void forked(void)
 	keeper_forked();
 }
 
-static void end(void)
+void collector_end(void)
 {
 	struct spool_head *head = collector.head;
 
@@ -132,7 +132,7 @@ static void end(void)
 /* Handlers run last one first: after CUPTI is there, again, so that it is still there in ours. */
 void collector_end_at_exit(void)
 {
-	atexit(end);
+	atexit(collector_end);
 }
 
 /* The child of a fork that did not exec, whoever loaded us: a flag of the kernel's, PF_FORKNOEXEC. */

@@ -84,6 +84,9 @@ static inline void count(_Atomic uint64_t *n, uint64_t by)
 /* Begin in this process, once; true when there is a spool to write to. */
 bool collector_begin(void);
 
+/* Hand out what there is, once: this process ends. */
+void collector_end(void);
+
 /* Have the collector end with the process: called when something was loaded that it needs until then. */
 void collector_end_at_exit(void);
 
@@ -150,6 +153,14 @@ void cupti_complain(const char *function, CUptiResult_ result, const char *so);
 void activity_requested(uint8_t **buffer, size_t *bytes, size_t *n_records);
 void activity_forked(void);
 void activity_completed(void *context, uint32_t stream, uint8_t *buffer, size_t bytes, size_t valid);
+
+/* ---- managed.c ---- */
+
+/* Begin with unified memory, once in a process, where it is to be recorded. */
+void managed_begin(void);
+
+/* Is what began then inside of a window? */
+bool managed_is_inside(uint64_t start_ns);
 
 /* ---- waits.c ---- */
 

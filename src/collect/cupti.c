@@ -31,7 +31,9 @@ static const char *const wanted[] = {
 };
 
 static uint8_t is_wanted[3][MOST_CBIDS], is_launch[3][MOST_CBIDS], is_graph_launch[3][MOST_CBIDS], waits[3][MOST_CBIDS];
-static uint16_t profiler_start[3], profiler_stop[3];
+
+/* Calls of the driver that are heard outside of windows too. */
+static uint32_t profiler_start, profiler_stop, managed_alloc;
 
 static bool begins(const char *text, const char *with)
 {
@@ -102,8 +104,10 @@ static void on_call(enum cupti_domain domain, uint32_t cbid, const struct cupti_
 
 	if (cbid >= MOST_CBIDS)
 		return;
-	if (cbid == profiler_start[domain] && domain == CUPTI_DRIVER && call->site == 0)
+	if (cbid == profiler_start && domain == CUPTI_DRIVER && call->site == 0)
 		window_profiler_start();
+	if (cbid == managed_alloc && domain == CUPTI_DRIVER && call->site == 0)
+		managed_begin();
 	if (is_wanted[domain][cbid] && atomic_load_explicit(&collector.is_recording, memory_order_relaxed) &&
 	    (w = writer_of_thread())) {
 		if (w->window_ns != window_ns) {
@@ -133,7 +137,7 @@ static void on_call(enum cupti_domain domain, uint32_t cbid, const struct cupti_
 			}
 		}
 	}
-	if (cbid == profiler_stop[domain] && domain == CUPTI_DRIVER && call->site == 1)
+	if (cbid == profiler_stop && domain == CUPTI_DRIVER && call->site == 1)
 		window_profiler_stop();
 }
 
@@ -205,7 +209,11 @@ static void on_resource(uint32_t id, const struct cupti_resource_data *d)
 	const uint64_t began = now_ns();
 
 	switch (id) {
-	case CUPTI_CONTEXT_CREATED: collector_end_at_exit(); break;
+	case CUPTI_CONTEXT_CREATED:
+		collector_end_at_exit();
+		if (collector.kinds & (SPOOL_CPU_FAULTS | SPOOL_GPU_FAULTS))
+			managed_begin();
+		break;
 	case CUPTI_MODULE_LOADED: write_module(1, d->descriptor); break;
 	case CUPTI_MODULE_UNLOADING: write_module(2, d->descriptor); break;
 	case CUPTI_GRAPH_CREATED: write_graph(1, d->descriptor); break;
@@ -312,9 +320,11 @@ static void name_calls(enum cupti_domain domain)
 			continue;
 		n_names++;
 		if (begins(name, "cuProfilerStart"))
-			profiler_start[domain] = (uint16_t)id;
+			profiler_start = id;
 		if (begins(name, "cuProfilerStop"))
-			profiler_stop[domain] = (uint16_t)id;
+			profiler_stop = id;
+		if (begins(name, "cuMemAllocManaged"))
+			managed_alloc = id;
 		if (!wants_call(name))
 			continue;
 		is_wanted[domain][id] = 1;
@@ -363,10 +373,12 @@ static bool subscribe(char *reason, size_t n)
 	name_calls(CUPTI_DRIVER);
 	name_calls(CUPTI_RUNTIME);
 	for (size_t i = 0; i < sizeof(resources) / sizeof(resources[0]); i++)
-		TRY(EnableCallback, (1, collector.subscriber, CUPTI_RESOURCE, resources[i]), "calls or graphs are not recorded");
+		TRY(EnableCallback, (1, collector.subscriber, CUPTI_RESOURCE, resources[i]), "some changes of graphs are not recorded");
 	TRY(EnableDomain, (1, collector.subscriber, CUPTI_STATE), "what CUPTI has to say is not heard");
-	TRY(EnableCallback, (1, collector.subscriber, CUPTI_DRIVER, profiler_start[CUPTI_DRIVER]), "cudaProfilerStart is not heard");
-	TRY(EnableCallback, (1, collector.subscriber, CUPTI_DRIVER, profiler_stop[CUPTI_DRIVER]), "cudaProfilerStop is not heard");
+	TRY(EnableCallback, (1, collector.subscriber, CUPTI_DRIVER, profiler_start), "cudaProfilerStart is not heard");
+	TRY(EnableCallback, (1, collector.subscriber, CUPTI_DRIVER, profiler_stop), "cudaProfilerStop is not heard");
+	if (managed_alloc && (collector.kinds & SPOOL_UNIFIED_MEMORY))
+		TRY(EnableCallback, (1, collector.subscriber, CUPTI_DRIVER, managed_alloc), "unified memory is not recorded");
 	return true;
 }
 
@@ -376,25 +388,8 @@ static const uint32_t once[] = { CUPTI_DEVICE, CUPTI_CONTEXT, CUPTI_STREAM };
 /* What some kinds want to be told before they are enabled. */
 static void configure_kinds(void)
 {
-	enum { SINGLE_DEVICE = 1, FIRST_COUNTER = 1, N_COUNTERS = 4, DEVICES = 16 };
-	struct { uint32_t scope, counter, device, is_on; } counters[N_COUNTERS * DEVICES];
-
 	if ((collector.kinds & SPOOL_CUDA_EVENTS) && collector.cupti.ActivityEnableCudaEventDeviceTimestamps)
 		TRY(ActivityEnableCudaEventDeviceTimestamps, (1), "records of events have no time of the device");
-	if (!(collector.kinds & SPOOL_UNIFIED_MEMORY) || !collector.cupti.ActivityConfigureUnifiedMemoryCounter)
-		return;
-	/* Copies in both directions, faults of the CPU, faults of the GPU. */
-	for (uint32_t i = 0; i < N_COUNTERS * DEVICES; i++) {
-		counters[i].scope = SINGLE_DEVICE;
-		counters[i].counter = FIRST_COUNTER + i % N_COUNTERS;
-		counters[i].device = i / N_COUNTERS;
-		counters[i].is_on = 1;
-	}
-	/* Of the devices that there are: CUPTI refuses those that are not. */
-	for (uint32_t n = DEVICES; n > 0; n /= 2)
-		if (collector.cupti.ActivityConfigureUnifiedMemoryCounter(counters, n * N_COUNTERS) == CUPTI_SUCCESS_)
-			return;
-	message(2, "cuptiActivityConfigureUnifiedMemoryCounter: refused; unified memory is not recorded");
 }
 
 bool cupti_begin(void)
@@ -429,6 +424,26 @@ bool cupti_begin(void)
 	return true;
 }
 
+static bool is_always_heard(uint32_t domain, uint32_t id)
+{
+	return domain == CUPTI_DRIVER && (id == profiler_start || id == profiler_stop || id == managed_alloc);
+}
+
+/* A call that this CUPTI names and this driver does not have cannot be made: no word of that. */
+static void switch_call(uint32_t domain, uint32_t id, bool on)
+{
+	const CUptiResult_ result = collector.cupti.EnableCallback(on, collector.subscriber, domain, id);
+	const char *name = NULL;
+	char text[200];
+
+	if (result == CUPTI_SUCCESS_ || !on)
+		return;
+	collector.cupti.GetCallbackName(domain, id, &name);
+	snprintf(text, sizeof(text), "cuptiEnableCallback: %.60s: %.60s: its calls are not recorded", name ? name : "?",
+		 result_text(result));
+	message(3, text);
+}
+
 static void switch_kinds(bool on)
 {
 	static const struct { uint32_t kind, bit; } kinds[] = {
@@ -436,7 +451,7 @@ static void switch_kinds(bool on)
 		{ CUPTI_MEMSET, SPOOL_CUDA }, { CUPTI_OVERHEAD, SPOOL_CUDA },
 		{ CUPTI_SYNCHRONIZATION, SPOOL_CUDA_EVENTS }, { CUPTI_CUDA_EVENT, SPOOL_CUDA_EVENTS },
 		{ CUPTI_MEMORY2, SPOOL_MEMORY }, { CUPTI_MEMORY_POOL, SPOOL_MEMORY },
-		{ CUPTI_UNIFIED_MEMORY, SPOOL_UNIFIED_MEMORY }, { CUPTI_GRAPH_TRACE, SPOOL_GRAPH_WHOLE },
+		{ CUPTI_GRAPH_TRACE, SPOOL_GRAPH_WHOLE },
 		{ CUPTI_ENVIRONMENT, SPOOL_ENVIRONMENT },
 	};
 
@@ -450,8 +465,8 @@ static void switch_kinds(bool on)
 	}
 	for (uint32_t domain = CUPTI_DRIVER; domain <= CUPTI_RUNTIME; domain++)
 		for (uint32_t id = 1; id < MOST_CBIDS; id++)
-			if (is_wanted[domain][id] && !(domain == CUPTI_DRIVER && (id == profiler_start[domain] || id == profiler_stop[domain])))
-				TRY(EnableCallback, (on, collector.subscriber, domain, id), "calls or graphs are not recorded");
+			if (is_wanted[domain][id] && !is_always_heard(domain, id))
+				switch_call(domain, id, on);
 }
 
 void cupti_record(bool on)

@@ -164,6 +164,11 @@ struct cupti_environment {
 	uint32_t environment, values[5];
 };
 
+/* What to count of it (CUpti_ActivityUnifiedMemoryCounterConfig). */
+struct cupti_unified_counter {
+	uint32_t scope, counter, device, is_on;
+};
+
 struct cupti_unified_memory {
 	uint32_t kind, counter;
 	uint64_t value, start, end, address;

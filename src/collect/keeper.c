@@ -21,7 +21,7 @@
 
 #include "collect/collect.h"
 
-enum { AHEAD = 32, HELP = 8, TICK_MS = 50, CLOCK_EVERY_MS = 1000, LINGER_MS = 3000, STUCK_MS = 3000 };
+enum { AHEAD = 32, HELP = 8, TICK_MS = 50, CLOCK_EVERY_MS = 1000, LINGER_MS = 3000, STUCK_MS = 3000, QUIET_MS = 1000 };
 
 /* A futex: the last work of a process. */
 static _Atomic uint32_t last_work;
@@ -84,11 +84,15 @@ bool keeper_help(void)
 	return is_there;
 }
 
+/* Segments that were put away, and the first that was not. */
+static struct { uint64_t is_done[SPOOL_SPAN / SPOOL_SEGMENT / 64]; uint32_t first; } away;
+
 void keeper_forked(void)
 {
 	pthread_mutex_init(&reserve_lock, NULL);
 	atomic_store(&is_exhausted, false);
 	atomic_store(&last_work, LAST_NONE);
+	memset(&away, 0, sizeof(away));
 }
 
 /* With a time to keep: segments whose last record is older are cleaned and used again. */
@@ -107,6 +111,29 @@ static void reuse_old(void)
 		atomic_store(&s->kind, SPOOL_SEGMENT_FREE);
 		memset(s, 0, SPOOL_SEGMENT);
 		segment_give(s);
+	}
+}
+
+/*
+ * A full segment is not needed in the target's memory any more: the file has
+ * it. Segments are looked at once after they were closed, since a look at one
+ * that was put away brings its page back.
+ */
+static void put_away(void)
+{
+	if (collector.control->keep_ms)
+		return; /* to be used again */
+	if (away.first == 0)
+		away.first = 1; /* the head stays */
+	for (uint32_t i = away.first; i < collector.n_reserved; i++) {
+		struct spool_segment *s = (struct spool_segment *)((char *)collector.head + (size_t)i * SPOOL_SEGMENT);
+		const uint64_t bit = (uint64_t)1 << i % 64;
+
+		if (!(away.is_done[i / 64] & bit) && atomic_load(&s->kind) == SPOOL_SEGMENT_RECORDS &&
+		    atomic_load(&s->closed_ns) && madvise(s, SPOOL_SEGMENT, MADV_DONTNEED) == 0)
+			away.is_done[i / 64] |= bit;
+		if ((away.is_done[i / 64] & bit) && i == away.first)
+			away.first = i + 1;
 	}
 }
 
@@ -132,13 +159,28 @@ void clock_record(struct writer *w)
 	record_commit(r, SPOOL_WORD(SPOOL_CLOCK, 0, sizeof(*r)));
 }
 
+/* Once when a program that made calls has made none for a second: CUPTI finishes records late, and it may be killed. */
+static bool is_newly_quiet(uint64_t now)
+{
+	static uint64_t n_calls, n_flushed, since_ns;
+	const uint64_t n = atomic_load(&collector.head->cost_calls[SPOOL_COST_API]);
+
+	if (n != n_calls)
+		since_ns = now;
+	n_calls = n;
+	if (n == n_flushed || now - since_ns < QUIET_MS * 1000000ull)
+		return false;
+	n_flushed = n;
+	return true;
+}
+
 /* Work that ran on when a window was closed is handed out when it has ended. */
 static bool wants_flush(uint64_t now)
 {
 	const uint64_t closed = atomic_load(&collector.closed_ns);
 
 	if (atomic_load(&collector.is_recording))
-		return collector.control->flush_ms != 0;
+		return is_newly_quiet(now) || collector.control->flush_ms != 0;
 	return closed && now - closed < LINGER_MS * 1000000ull;
 }
 
@@ -158,6 +200,7 @@ static void *keep(void *p)
 		uint64_t now = now_ns();
 
 		reuse_old();
+		put_away();
 		if (segments_ready() < AHEAD && !atomic_load(&collector.head->is_disk_full)) {
 			pthread_mutex_lock(&reserve_lock);
 			reserve(AHEAD);

@@ -39,12 +39,14 @@ enum {
 	SPOOL_NVTX = 1 << 1,
 	SPOOL_ALL_APIS = 1 << 2,      /* every runtime and driver call, not those that shape the timeline */
 	SPOOL_MEMORY = 1 << 3,        /* allocations and pools */
-	SPOOL_UNIFIED_MEMORY = 1 << 4,
+	SPOOL_UNIFIED_MEMORY = 1 << 4, /* transfers */
 	SPOOL_GRAPH_WHOLE = 1 << 5,   /* one row a graph launch instead of one a node */
 	SPOOL_ENVIRONMENT = 1 << 6,   /* clocks, power, throttling */
 	SPOOL_OWN_CUPTI = 1 << 7,     /* keep CUPTI's buffers when another tool asks for them */
 	SPOOL_CUDA_EVENTS = 1 << 8,
 	SPOOL_NO_FORKS = 1 << 9,      /* leave the children of forks out, until they exec */
+	SPOOL_CPU_FAULTS = 1 << 10,   /* of unified memory, with SPOOL_UNIFIED_MEMORY */
+	SPOOL_GPU_FAULTS = 1 << 11,
 };
 
 /* What opens the window. */
@@ -139,7 +141,8 @@ struct spool_segment {
 	uint32_t number;       /* of the writer's segments, from 0: order in which they were filled */
 	_Atomic uint64_t first_ns;
 	_Atomic uint64_t closed_ns; /* its writer went on to another; 0 while it is written */
-	_Atomic uint32_t is_kept;   /* holds what is written once (texts, shapes): never used again */
+	_Atomic uint32_t is_kept;   /* set before what is written once (texts, shapes, names of calls and of tracks,
+				     * domains, contexts) is written here: never used again, and only here looked for */
 	uint32_t zero;
 	uint64_t zeros[3];
 	uint64_t body[];       /* records, each a multiple of 8 bytes */

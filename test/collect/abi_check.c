@@ -24,6 +24,7 @@ typedef CUpti_ActivityStream their_stream;
 typedef CUpti_ActivityOverhead3 their_overhead;
 typedef CUpti_ActivityEnvironment their_environment;
 typedef CUpti_ActivityUnifiedMemoryCounter3 their_unified_memory;
+typedef CUpti_ActivityUnifiedMemoryCounterConfig their_unified_counter;
 typedef CUpti_ActivityCudaEvent2 their_event;
 typedef CUpti_ActivitySynchronization2 their_sync;
 typedef CUpti_ActivityMemory4 their_memory;
@@ -114,6 +115,8 @@ SAME(overhead, end, end); SAME(overhead, correlation, correlationId); FITS(overh
 SAME(environment, kind, kind); SAME(environment, device, deviceId); SAME(environment, time, timestamp);
 SAME(environment, environment, environmentKind); SAME(environment, values, data); FITS(environment);
 
+SAME(unified_counter, scope, scope); SAME(unified_counter, counter, kind); SAME(unified_counter, device, deviceId);
+SAME(unified_counter, is_on, enable); FITS(unified_counter);
 SAME(unified_memory, kind, kind); SAME(unified_memory, counter, counterKind); SAME(unified_memory, value, value);
 SAME(unified_memory, start, start); SAME(unified_memory, end, end); SAME(unified_memory, address, address);
 SAME(unified_memory, src, srcId); SAME(unified_memory, dst, dstId); SAME(unified_memory, stream, streamId);

@@ -31,12 +31,14 @@ TEST(collect_library, needs_nothing_but_the_c_library)
 
 TEST(collect_library, shows_its_entry_points_only)
 {
-	/* Of CUDA and NVTX; of a program that controls its recording; and of CUPTI, for programs with a profiler of their own. */
+	/*
+	 * Of CUDA and NVTX; of a program that controls its recording; of CUPTI, for programs with a profiler of their own; and of
+	 * the C library, for programs that leave without a word. */
 	static const char *const entries[] = {
 		"InitializeInjection\n", "InitializeInjectionNvtx\n", "InitializeInjectionNvtx2\n", "fathom_is_recording\n",
 		"fathom_start\n", "fathom_stop\n", "fathom_range_push\n", "fathom_range_pop\n", "fathom_mark\n",
 		"cuptiActivityRegisterCallbacks\n", "cuptiActivityDisable\n", "cuptiFinalize\n", "cuptiSubscribe\n",
-		"cuptiSubscribe_v2\n",
+		"cuptiSubscribe_v2\n", "_exit\n", "_Exit\n",
 	};
 	FILE *f = symbols("--defined-only");
 	char line[300];

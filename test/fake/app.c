@@ -378,6 +378,8 @@ static int do_cuda(const struct step *s)
 		check(cudaMemsetAsync(0, (uint64_t)s->n[0], NULL));
 	else if (strcmp(s->word, "malloc") == 0)
 		check(cudaMalloc(&address, (uint64_t)s->n[0]));
+	else if (strcmp(s->word, "managed") == 0)
+		check(cudaMallocManaged(&address, (uint64_t)s->n[0]));
 	else if (strcmp(s->word, "free") == 0)
 		check(cudaFree(address));
 	else if (strcmp(s->word, "event") == 0) {
@@ -393,6 +395,21 @@ static int do_cuda(const struct step *s)
 	else
 		return 0;
 	return 1;
+}
+
+/* MB of mapped files in memory. */
+static long resident_of_files(void)
+{
+	FILE *file = fopen("/proc/self/status", "re");
+	char line[200];
+	long kb = 0;
+
+	while (file && fgets(line, sizeof(line), file))
+		if (sscanf(line, "RssFile: %ld", &kb) == 1)
+			break;
+	if (file)
+		fclose(file);
+	return kb >> 10;
 }
 
 static void run(char **argv, int from, int to)
@@ -412,6 +429,8 @@ static void run(char **argv, int from, int to)
 			version = (int)s.n[0];
 		else if (strcmp(s.word, "sleep") == 0)
 			usleep((unsigned)s.n[0] * 1000);
+		else if (strcmp(s.word, "resident") == 0) /* resident:MB, of files at most */
+			check(resident_of_files() > s.n[0]);
 		else if (strcmp(s.word, "print") == 0)
 			printf("%s\n", s.text[0] ? s.text[0] : "");
 		else if (strcmp(s.word, "complain") == 0)

@@ -366,6 +366,21 @@ int cudaMalloc(uint64_t *address, uint64_t bytes)
 	return leave(&call, 0);
 }
 
+/* Its pages go to the device at once. */
+int cudaMallocManaged(uint64_t *address, uint64_t bytes)
+{
+	struct fake_call inner;
+	const struct fake_hooks *h;
+
+	BEGIN(cudaMallocManaged_v6000, "cudaMallocManaged", NULL);
+	enter(&inner, FAKE_DRIVER, id_cuMemAllocManaged, "cuMemAllocManaged", NULL);
+	*address = atomic_fetch_add(&next_address, (bytes + 511) & ~511ull);
+	h = hooks();
+	if (h)
+		h->migration(*address, bytes, fake_now());
+	return leave(&call, leave(&inner, 0));
+}
+
 int cudaFree(uint64_t address)
 {
 	const struct fake_hooks *h;

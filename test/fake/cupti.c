@@ -47,6 +47,7 @@ static struct buffer *current, *ready, **last_ready = &ready;
 static bool is_delivering, has_worker;
 static uint64_t n_kernels;
 static size_t n_dropped;
+static uint32_t unified[8], n_unified;
 static uint32_t version;
 
 static callback *subscriber;
@@ -99,6 +100,7 @@ static size_t size_of(uint32_t kind)
 	case CUPTI_STREAM: return 24;
 	case CUPTI_SYNCHRONIZATION: return version >= 26 ? 56 : 40;
 	case CUPTI_OVERHEAD: return version >= 28 ? 56 : version >= 24 ? 48 : 40;
+	case CUPTI_UNIFIED_MEMORY: return version >= 28 ? 104 : 64;
 	case CUPTI_MEMORY2: return version >= 28 ? 128 : 120;
 	case CUPTI_GRAPH_TRACE: return version >= 28 ? 56 : 48;
 	default: return 0;
@@ -433,6 +435,17 @@ static void on_memory(uint32_t operation, uint64_t address, uint64_t bytes, uint
 		.address = address, .bytes = bytes, .time = stamp(time), .process = (uint32_t)getpid(), .context = FAKE_CONTEXT });
 }
 
+/* A record of each counter that was configured: of transfers, the bytes; of faults, one. */
+static void on_migration(uint64_t address, uint64_t bytes, uint64_t time)
+{
+	enum { CPU = 3, GPU = 4 };
+
+	for (uint32_t i = 0; i < n_unified; i++)
+		PUT(CUPTI_UNIFIED_MEMORY, (struct cupti_unified_memory){ .counter = unified[i],
+			.value = unified[i] == CPU || unified[i] == GPU ? 1 : bytes, .address = address, .start = stamp(time),
+			.end = stamp(time + 1000), .flags = 1, .process = (uint32_t)getpid() });
+}
+
 static void on_object(enum fake_object what, uint32_t id)
 {
 	switch (what) {
@@ -472,7 +485,7 @@ static void on_resource(uint32_t id, const void *descriptor)
 
 static const struct fake_hooks hooks = {
 	.call = on_call, .resource = on_resource, .object = on_object, .submit = on_submit, .run = on_run, .done = on_done,
-	.sync = on_sync, .memory = on_memory,
+	.sync = on_sync, .migration = on_migration, .memory = on_memory,
 };
 
 /* ---- the functions ---- */
@@ -674,10 +687,17 @@ EXPORTED uint32_t cuptiActivityEnableCudaEventDeviceTimestamps(uint8_t enable)
 	return OK;
 }
 
-EXPORTED uint32_t cuptiActivityConfigureUnifiedMemoryCounter(void *configs, uint32_t n)
+/* There is one device. */
+EXPORTED uint32_t cuptiActivityConfigureUnifiedMemoryCounter(struct cupti_unified_counter *counters, uint32_t n)
 {
-	(void)configs, (void)n;
 	MAY_FAIL("ActivityConfigureUnifiedMemoryCounter");
+	for (uint32_t i = 0; i < n; i++)
+		if (counters[i].device > 0 || counters[i].scope != 1)
+			return INVALID_PARAMETER;
+	n_unified = 0;
+	for (uint32_t i = 0; i < n && n_unified < sizeof(unified) / sizeof(unified[0]); i++)
+		if (counters[i].is_on)
+			unified[n_unified++] = counters[i].counter;
 	return OK;
 }
 

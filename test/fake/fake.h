@@ -24,7 +24,7 @@ enum { FAKE_DRIVER = 1, FAKE_RUNTIME = 2 };
 	_(1, cuStreamSynchronize, 126) _(1, cuMemsetD8Async, 216) _(1, cuMemAlloc_v2, 243) _(1, cuMemFree_v2, 245) \
 	_(1, cuMemcpyHtoDAsync_v2, 277) _(1, cuMemcpyDtoHAsync_v2, 279) _(1, cuStreamWaitEvent, 295) \
 	_(1, cuLaunchKernel, 307) _(1, cuProfilerStart, 308) _(1, cuProfilerStop, 309) _(1, cuMemcpyPeerAsync, 319) \
-	_(1, cuDevicePrimaryCtxRetain, 386) _(1, cuStreamEndCapture, 497) _(1, cuGraphLaunch, 514) \
+	_(1, cuDevicePrimaryCtxRetain, 386) _(1, cuMemAllocManaged, 371) _(1, cuStreamEndCapture, 497) _(1, cuGraphLaunch, 514) \
 	_(1, cuStreamBeginCapture_v2, 539) _(1, cuGraphInstantiateWithFlags, 643) \
 	_(2, cudaGetLastError_v3020, 10) _(2, cudaGetDevice_v3020, 17) _(2, cudaMalloc_v3020, 20) \
 	_(2, cudaFree_v3020, 22) _(2, cudaMemcpyAsync_v3020, 41) _(2, cudaMemsetAsync_v3020, 51) \
@@ -32,7 +32,7 @@ enum { FAKE_DRIVER = 1, FAKE_RUNTIME = 2 };
 	_(2, cudaEventSynchronize_v3020, 137) _(2, cudaStreamWaitEvent_v3020, 147) _(2, cudaMemcpyPeerAsync_v4000, 161) \
 	_(2, cudaDeviceSynchronize_v3020, 165) _(2, cudaProfilerStart_v4000, 171) _(2, cudaProfilerStop_v4000, 172) \
 	_(2, cudaLaunchKernel_v7000, 211) _(2, cudaGraphLaunch_v10000, 311) _(2, cudaStreamBeginCapture_v10000, 315) \
-	_(2, cudaStreamEndCapture_v10000, 319) _(2, cudaGraphInstantiate_v12000, 443)
+	_(2, cudaStreamEndCapture_v10000, 319) _(2, cudaMallocManaged_v6000, 206) _(2, cudaGraphInstantiate_v12000, 443)
 
 /* ---- what libcuda tells libcupti ---- */
 
@@ -80,6 +80,7 @@ struct fake_hooks {
 	void (*run)(struct fake_graph_run *run);           /* the same, for a graph before its work */
 	void (*done)(struct fake_work *work);              /* on the device's thread */
 	void (*sync)(uint32_t type, uint32_t stream, uint32_t event, uint32_t correlation, uint64_t start, uint64_t end);
+	void (*migration)(uint64_t address, uint64_t bytes, uint64_t time);
 	void (*memory)(uint32_t operation, uint64_t address, uint64_t bytes, uint32_t correlation, uint64_t time);
 };
 
@@ -132,6 +133,7 @@ int cudaMemcpyAsync(uint64_t bytes, int kind, struct fake_stream *stream);
 int cudaMemcpyPeerAsync(uint64_t bytes, struct fake_stream *stream);
 int cudaMemsetAsync(int value, uint64_t bytes, struct fake_stream *stream);
 int cudaMalloc(uint64_t *address, uint64_t bytes);
+int cudaMallocManaged(uint64_t *address, uint64_t bytes);
 int cudaFree(uint64_t address);
 int cudaStreamCreate(struct fake_stream **stream);
 int cudaStreamSynchronize(struct fake_stream *stream);

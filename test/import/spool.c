@@ -292,7 +292,7 @@ TEST(import_spool, keeps_domains_payloads_and_names)
 
 TEST(import_spool, makes_rows_of_every_kind_of_record)
 {
-	struct spool s = spool_of(SPOOL_CUDA | SPOOL_MEMORY | SPOOL_UNIFIED_MEMORY | SPOOL_ENVIRONMENT | SPOOL_CUDA_EVENTS);
+	struct spool s = spool_of(SPOOL_CUDA | SPOOL_MEMORY | SPOOL_UNIFIED_MEMORY | SPOOL_CPU_FAULTS | SPOOL_GPU_FAULTS | SPOOL_ENVIRONMENT | SPOOL_CUDA_EVENTS);
 	struct spool_file *f = spool_file(&s, 100);
 	struct trace *t;
 

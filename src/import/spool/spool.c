@@ -144,21 +144,24 @@ static int64_t find_zero(const struct reader *r)
 	return zero_ns == NULL_i64 ? 0 : zero_ns;
 }
 
+static int64_t latest(const int64_t *times, size_t n, int64_t last_ns)
+{
+	for (size_t i = 0; i < n; i++)
+		last_ns = times[i] > last_ns ? times[i] : last_ns;
+	return last_ns;
+}
+
 /* The last moment of which there is a row: a process that was killed tells no other. */
 static int64_t last_row_ns(const struct reader *r)
 {
+	const size_t n_api = builder_rows(r->b, TABLE_api) - r->first_api;
+	const size_t n_kernel = builder_rows(r->b, TABLE_kernel) - r->first_kernel;
+	const size_t n_nvtx = builder_rows(r->b, TABLE_nvtx) - r->first_nvtx;
 	int64_t last_ns = NULL_i64;
 
-	for (size_t i = r->first_api; i < builder_rows(r->b, TABLE_api); i++)
-		if (BUILDER_AT(r->b, api, end_ns, (ref)i) > last_ns)
-			last_ns = BUILDER_AT(r->b, api, end_ns, (ref)i);
-	for (size_t i = r->first_kernel; i < builder_rows(r->b, TABLE_kernel); i++)
-		if (BUILDER_AT(r->b, kernel, end_ns, (ref)i) > last_ns)
-			last_ns = BUILDER_AT(r->b, kernel, end_ns, (ref)i);
-	for (size_t i = r->first_nvtx; i < builder_rows(r->b, TABLE_nvtx); i++)
-		if (BUILDER_AT(r->b, nvtx, start_ns, (ref)i) > last_ns)
-			last_ns = BUILDER_AT(r->b, nvtx, start_ns, (ref)i);
-	return last_ns;
+	last_ns = latest(&BUILDER_AT(r->b, api, end_ns, (ref)r->first_api), n_api, last_ns);
+	last_ns = latest(&BUILDER_AT(r->b, kernel, end_ns, (ref)r->first_kernel), n_kernel, last_ns);
+	return latest(&BUILDER_AT(r->b, nvtx, start_ns, (ref)r->first_nvtx), n_nvtx, last_ns);
 }
 
 /* A window that was not closed lasts as long as its process is known to have lived. */
@@ -216,7 +219,7 @@ static void keep_states(struct reader *r)
 		{ SPOOL_CUDA, TABLE_sync }, { SPOOL_CUDA, TABLE_api }, { SPOOL_CUDA, TABLE_graph_node },
 		{ SPOOL_CUDA, TABLE_graph }, { SPOOL_CUDA, TABLE_overhead }, { SPOOL_NVTX, TABLE_nvtx },
 		{ SPOOL_MEMORY, TABLE_memory }, { SPOOL_MEMORY, TABLE_mempool },
-		{ SPOOL_UNIFIED_MEMORY, TABLE_page_fault }, { SPOOL_GRAPH_WHOLE, TABLE_graph_run },
+		{ SPOOL_CPU_FAULTS | SPOOL_GPU_FAULTS, TABLE_page_fault }, { SPOOL_GRAPH_WHOLE, TABLE_graph_run },
 		{ SPOOL_CUDA, TABLE_cuda_event }, { SPOOL_ENVIRONMENT, TABLE_counter_value },
 	};
 
