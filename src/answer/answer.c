@@ -43,16 +43,54 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
+/* One of several files that could not be read is no part of the report. */
+static bool was_read(const struct answer *a, const char *path)
+{
+	const struct loss_table *l = &a->a->trace->loss;
+
+	for (size_t i = 0; i < l->n; i++) {
+		const char *kind = trace_text(a->a->trace, l->kind[i]), *place = trace_text(a->a->trace, l->place[i]);
+
+		if (kind && place && strcmp(kind, "unreadable") == 0 && strcmp(place, path) == 0)
+			return false;
+	}
+	return true;
+}
+
+/* The files by name; of many the first. */
+static const char *say_files(const struct answer *a)
+{
+	enum { MOST_NAMES = 2 };
+	const struct speech *s = &a->speech;
+	const char *names = NULL, *first = NULL;
+	size_t n = 0;
+
+	for (size_t i = 0; i < a->n_files; i++)
+		if (was_read(a, a->files[i])) {
+			const char *name = say_name(s, base_name(a->files[i]));
+
+			if (n++ < MOST_NAMES)
+				names = names ? arena_print(s->arena, "%s, %s", names, name) : name;
+			first = first ? first : name;
+		}
+	if (!n)
+		return say_name(s, base_name(a->a->trace->path ? a->a->trace->path : "-"));
+	return n > MOST_NAMES ? say_with(s, SAY_subtitle_files, first, say_count(s, n - 1)) : names;
+}
+
 static const char *say_subtitle(const struct answer *a)
 {
 	const struct speech *s = &a->speech;
 	const struct environment *e = &a->facts->environment;
-	const char *file = say_name(s, base_name(a->a->trace->path ? a->a->trace->path : "-"));
+	const char *file = say_files(a), *source = say_step_source(a);
 	const char *window = say_ns(s, interval_ns(a->a->scope.window)), *whole = say_ns(s, e->recorded_ns);
 	const char *devices = e->devices ? e->devices : say(s, SAY_no_device);
 
 	if (a->a->scope.kind == SCOPE_STEPS)
-		return say_with(s, SAY_subtitle_steps, file, say_count(s, a->a->scope.n_used), say_step_source(a),
+		return say_with(s, SAY_subtitle_steps, file, say_count(s, a->a->scope.n_used),
+		                a->a->ranks.n_ranks > 1
+		                        ? say_with(s, SAY_subtitle_ranks, say_count(s, a->a->ranks.n_ranks), source)
+		                        : source,
 		                window, whole, devices);
 	return say_with(s, SAY_subtitle_window, file, window, say_window_kind(a), whole, devices);
 }

@@ -21,6 +21,8 @@ struct answer {
 	struct speech speech;   /* its arena owns what is made */
 	const char *program;    /* fathom 0.1.0 */
 	bool is_brief;          /* the first screen alone: fewer words */
+	const char *const *files; /* as the user named them; NULL for what the trace is called */
+	size_t n_files;
 };
 
 struct answer_format {
@@ -110,12 +112,26 @@ struct open_question {
 struct open_question *open_questions(const struct answer *a, size_t *n);
 
 /* A finding in words. */
+const char *say_of_finding(const struct answer *a, const struct finding *f, const struct phrase *phrase);
 const char *say_finding(const struct answer *a, const struct finding *f);   /* its statement */
 const char *say_expectation(const struct answer *a, const struct finding *f); /* what falls when its advice was followed */
 const char *say_gain(const struct answer *a, const struct finding *f);
 const char *say_evidence(const struct answer *a, const struct finding *f);  /* KERNEL:812, KERNEL:813 */
 const char *say_tests(const struct answer *a, const struct finding *f);
-bool is_one(const struct speech *s, int64_t low_ns, int64_t high_ns); /* the two ends of a band read alike */
+
+/* A test of a verdict: what is claimed, the value that tells it, the limit, whether it holds. */
+struct criterion_words {
+	const char *claim, *found, *limit, *holds;
+};
+
+struct criterion_words say_criterion(const struct answer *a, const struct criterion *c);
+/* A band of times, and of their parts of a whole: one value, the lower, where the two ends read alike. */
+struct band {
+	const char *time, *share;
+	bool is_one;
+};
+
+struct band say_gain_band(const struct speech *s, int64_t low_ns, int64_t high_ns, int64_t whole_ns);
 
 /* What is seldom worth asking comes last: up to most changes of the screen, by place in what_ifs; those asked for first. */
 size_t choose_what_ifs(const struct answer *a, size_t *at, size_t most);

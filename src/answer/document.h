@@ -35,7 +35,7 @@ struct bar_part {
 struct table_column {
 	const char *title;
 	bool is_number; /* to the right */
-	bool may_wrap;  /* cut where there is no room */
+	bool may_wrap;  /* its pieces are broken where there is no room */
 };
 
 struct block {
@@ -77,7 +77,7 @@ struct block *add_note(struct document *d, struct section *s, const char *text);
 struct block *add_facts(struct document *d, struct section *s);
 struct block *add_bar(struct document *d, struct section *s, const char *text);
 struct block *add_point(struct document *d, struct section *s, int number, enum tone tone, const char *heading);
-/* A column a letter: t text, w text that may be cut, n number; with as many titles. */
+/* A column a letter: t text, w text whose words may be broken, n number; with as many titles. */
 struct block *add_table(struct document *d, struct section *s, const char *layout, const enum phrase_id *titles);
 
 void block_pair(struct document *d, struct block *b, const char *label, const char *text);

@@ -412,12 +412,28 @@ static void add_evidence(struct json *j, const struct finding *f)
 	field_count(j, "evidence_total", f->evidence_total);
 }
 
+/* From what the model answers, or 0, to that or to what could come back at most. */
+static void add_gain(struct json *j, const struct answer *a, const struct finding *f)
+{
+	const bool is_modelled = f->gain_high_ns != NULL_i64, is_bounded = f->bound_ns != NULL_i64;
+
+	field_flat(j, "gain", '{');
+	field_int(j, "low_ns", is_modelled ? f->gain_low_ns : is_bounded ? 0 : NULL_i64);
+	field_int(j, "high_ns", is_bounded ? f->bound_ns : f->gain_high_ns);
+	field_text(j, "what_if", is_modelled || is_bounded ? f->gain_from : NULL);
+	field_double(j, "replay_error",
+	             (is_modelled || is_bounded) && a->a->has_model ? a->a->model.replay_error : NAN);
+	field_int(j, "modelled_low_ns", f->gain_low_ns);
+	field_int(j, "modelled_high_ns", f->gain_high_ns);
+	field_text(j, "bound", is_bounded ? say_own(&a->speech, &f->bound) : NULL);
+	field_end(j, '}');
+}
+
 static void add_finding(struct json *j, const struct answer *a, const struct finding *f)
 {
 	static const char *const severities[] = { "info", "low", "medium", "high", "critical" };
 	static const char *const confidences[] = { "low", "medium", "high" };
 	const struct speech *s = &a->speech;
-	const bool zh = s->lang == LANG_ZH;
 
 	field_begin(j, NULL, '{');
 	field_text(j, "id", f->rule->name);
@@ -426,19 +442,13 @@ static void add_finding(struct json *j, const struct answer *a, const struct fin
 	field_text(j, "class", f->class == BOTTLENECK_UNDECIDED ? NULL : bottleneck_name(f->class));
 	field_text(j, "title", say_own(s, &f->rule->title));
 	field_text(j, "statement", say_finding(a, f));
-	field_text(j, "advice", finding_say(f, &f->rule->advice, zh, s->arena));
-	field_text(j, "refute", finding_say(f, &f->rule->refute, zh, s->arena));
+	field_text(j, "advice", say_of_finding(a, f, &f->rule->advice));
+	field_text(j, "refute", say_of_finding(a, f, &f->rule->refute));
 	field_int(j, "time_ns", f->time_ns);
 	field_double(j, "share_of_wall", f->share_of_wall);
 	field_int(j, "device", f->device == SIZE_MAX ? NULL_i64 : (int64_t)f->device);
 	field_int(j, "rank", f->rank == NULL_i32 ? NULL_i64 : f->rank);
-	field_flat(j, "gain", '{');
-	field_int(j, "low_ns", f->gain_low_ns);
-	field_int(j, "high_ns", f->gain_high_ns);
-	field_text(j, "what_if", f->gain_high_ns == NULL_i64 ? NULL : f->gain_from);
-	field_double(j, "replay_error",
-	             f->gain_high_ns == NULL_i64 || !a->a->has_model ? NAN : a->a->model.replay_error);
-	field_end(j, '}');
+	add_gain(j, a, f);
 	add_values(j, f);
 	add_evidence(j, f);
 	field_flat(j, "coverage", '{');
@@ -470,7 +480,7 @@ void fields_findings(struct json *j, const struct answer *a)
 		field_flat(j, NULL, '{');
 		field_text(j, "id", f->rule->name);
 		field_text(j, "title", say_own(s, &f->rule->title));
-		field_text(j, "reason", finding_say(f, &f->reason, s->lang == LANG_ZH, s->arena));
+		field_text(j, "reason", say_of_finding(a, f, &f->reason));
 		field_end(j, '}');
 	}
 	field_end(j, ']');

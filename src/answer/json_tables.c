@@ -20,6 +20,8 @@ void fields_environment(struct json *j, const struct answer *a)
 	field_text(j, "command", e->command);
 	field_text(j, "started", e->started);
 	field_int(j, "recorded_ns", e->recorded_ns);
+	field_int(j, "recorded_from_ns", a->a->tl.first_ns);
+	field_int(j, "recorded_to_ns", a->a->tl.last_ns);
 	field_text(j, "host", e->host);
 	field_text(j, "devices", e->devices);
 	field_count(j, "device_count", e->n_devices);

@@ -139,7 +139,8 @@ bool question_answer(const struct question *q, struct trace *trace, struct text 
 	findings = rules_run(&a, arena);
 
 	const struct answer answer = {
-		.a = &a, .facts = &facts, .findings = &findings, .speech = speech_of(q, arena), .program = q->program
+		.a = &a, .facts = &facts, .findings = &findings, .speech = speech_of(q, arena), .program = q->program,
+		.files = q->files, .n_files = q->n_files
 	};
 
 	answer_write(&answer, answer_format_find(q->format), &look, out);

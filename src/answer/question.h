@@ -24,6 +24,8 @@ struct question {
 	int64_t from_ns, to_ns;
 	const char *step, *steps;       /* message of the ranges that are steps; "3-5"; or NULL */
 	bool with_warm_up;
+	const char *const *files;       /* as the user named them, for the report's head; NULL: the trace's own */
+	size_t n_files;
 	int64_t device;                 /* ordinal that the first screen speaks of; NULL_i64 for the busiest */
 };
 

@@ -91,6 +91,20 @@ static uint32_t seen_at(const char *p, size_t n)
 	return c;
 }
 
+/* True where a unit begins: no line ends between a number and its unit. */
+static bool is_unit(const char *p)
+{
+	static const char *const units[] = { "ns", "µs", "ms", "s", "%", "B", "kB", "MB", "GB", "TB" };
+
+	for (size_t i = 0; i < ARRAY_LEN(units); i++) {
+		const size_t n = strlen(units[i]);
+
+		if (strncmp(p, units[i], n) == 0 && (p[n] == '\0' || strchr(" ,.;:)/", p[n])))
+			return true;
+	}
+	return false;
+}
+
 /* Bytes up to the next place where a line may end: before a blank, or beside a wide character. */
 static size_t piece_bytes(const char *p, size_t n)
 {
@@ -100,6 +114,10 @@ static size_t piece_bytes(const char *p, size_t n)
 	for (size_t i = 0; i < n; i += bytes) {
 		const uint32_t c = code_point(p + i, n - i, &bytes);
 
+		if (c == ' ' && before >= '0' && before <= '9' && is_unit(p + i + 1)) {
+			before = c;
+			continue;
+		}
 		if (c == ' ' || (i > 0 && (code_columns(c) == 2 || code_columns(before) == 2) &&
 		                 !is_closing(seen_at(p + i, n - i)) &&
 		                 !is_opening(before)))
@@ -107,6 +125,24 @@ static size_t piece_bytes(const char *p, size_t n)
 		before = c;
 	}
 	return n;
+}
+
+/* Bytes of a piece that is longer than its columns: as many as fit, up to where a part of a name ends, if one does. */
+static size_t cut_bytes(const char *p, size_t n, size_t columns)
+{
+	size_t end = 0, used = 0, part = 0, bytes;
+
+	for (; end < n; end += bytes) {
+		const uint32_t c = code_point(p + end, n - end, &bytes);
+		const size_t more = c == '`' ? 0 : code_columns(c);
+
+		if (end && used + more > columns)
+			break;
+		used += more;
+		if (3 * used > columns && bytes == 1 && strchr("_:/,<>=", (int)c))
+			part = end + bytes;
+	}
+	return end < n && part ? part : end;
 }
 
 /* Add a text from a column on, wrapped, with later lines indented. Ends the line. */
@@ -122,7 +158,9 @@ static void add_wrapped(const struct paper *p, const char *text, size_t indent, 
 		text += skip;
 		n -= skip;
 
-		const size_t bytes = piece_bytes(text, n), columns = plain_columns(text, bytes);
+		const size_t whole = piece_bytes(text, n), room = p->width > indent ? p->width - indent : 1;
+		const size_t bytes = plain_columns(text, whole) > room ? cut_bytes(text, whole, room) : whole;
+		const size_t columns = plain_columns(text, bytes);
 
 		if (has_any && column + has_blank + columns > p->width) {
 			text_addc(p->out, '\n');
@@ -211,32 +249,46 @@ static void add_bar_block(const struct paper *p, const struct block *b)
 	text_end(&words);
 }
 
-/* Add a text cut to some columns, and padded to them. */
-static void add_cell(struct text *out, const char *text, size_t columns, bool right)
+/* Bytes of the next line of a cell: up to a place where it may end, else as much as there is room for. */
+static size_t cell_line(const char *p, size_t n, size_t columns)
 {
-	const size_t n = strlen(text), own = plain_columns(text, n);
-	size_t end = n, used = own;
+	size_t end = 0, used = 0;
 
-	if (own > columns) {
-		size_t bytes;
+	while (end < n) {
+		const size_t skip = strspn(p + end, " ");
+		const size_t piece = skip + piece_bytes(p + end + skip, n - end - skip);
 
-		used = 1;
-		for (end = 0; end < n; end += bytes) {
-			const uint32_t c = code_point(text + end, n - end, &bytes);
-			const size_t more = c == '`' ? 0 : code_columns(c);
-
-			if (used + more > columns)
-				break;
-			used += more;
-		}
+		if (used + plain_columns(p + end, piece) > columns)
+			break;
+		used += plain_columns(p + end, piece);
+		end += piece;
 	}
-	if (right)
-		text_fill(out, ' ', columns - used);
-	add_plain(out, text, end);
-	if (own > columns)
-		text_adds(out, "…");
-	if (!right)
-		text_fill(out, ' ', columns - used);
+	return end ? end : cut_bytes(p, n, columns);
+}
+
+static void add_padded(struct text *out, const char *p, size_t n, size_t columns, bool right)
+{
+	const size_t own = plain_columns(p, n), blanks = own < columns ? columns - own : 0;
+
+	text_fill(out, ' ', right ? blanks : 0);
+	add_plain(out, p, n);
+	text_fill(out, ' ', right ? 0 : blanks);
+}
+
+/* The longest piece that no line ends in. */
+static size_t longest_piece(const char *text)
+{
+	size_t n = strlen(text), most = 0;
+
+	while (n) {
+		const size_t skip = strspn(text, " "), bytes = piece_bytes(text + skip, n - skip);
+		const size_t columns = plain_columns(text + skip, bytes);
+
+		most = columns > most ? columns : most;
+		text += skip + bytes;
+		n -= skip + bytes;
+	}
+	return most;
 }
 
 static void trim_line(struct text *out)
@@ -246,44 +298,89 @@ static void trim_line(struct text *out)
 	text_addc(out, '\n');
 }
 
-static void add_table_block(const struct paper *p, const struct block *b, struct arena *scratch)
+/* Columns that a cell wants, and needs: numbers stay on a line, names are broken where they must be. */
+static void measure_column(const struct block *b, size_t c, size_t *wants, size_t *needs)
 {
-	size_t *widths = arena_array(scratch, size_t, b->n_columns), all = 2;
+	const struct table_column *column = &b->columns[c];
+
+	*wants = plain_columns(column->title, strlen(column->title));
+	*needs = longest_piece(column->title);
+	for (size_t r = 0; r < b->n_rows; r++) {
+		const char *cell = b->cells[r * b->n_columns + c] ? b->cells[r * b->n_columns + c] : "-";
+		const size_t columns = plain_columns(cell, strlen(cell));
+		const size_t least = column->is_number ? columns : longest_piece(cell);
+		const size_t capped = column->may_wrap && least > LEAST_CUT ? LEAST_CUT : least;
+
+		*wants = columns > *wants ? columns : *wants;
+		*needs = capped > *needs ? capped : *needs;
+	}
+}
+
+/* Give the columns what they want, then take from the one with most to spare until they fit. */
+static size_t *fit_columns(const struct block *b, size_t width, struct arena *scratch)
+{
+	size_t *widths = arena_array(scratch, size_t, b->n_columns);
+	size_t *needs = arena_array(scratch, size_t, b->n_columns);
+	size_t all = 2;
 
 	for (size_t c = 0; c < b->n_columns; c++) {
-		widths[c] = plain_columns(b->columns[c].title, strlen(b->columns[c].title));
-		for (size_t r = 0; r < b->n_rows; r++) {
-			const char *cell = b->cells[r * b->n_columns + c];
-			const size_t columns = cell ? plain_columns(cell, strlen(cell)) : 1;
-
-			widths[c] = columns > widths[c] ? columns : widths[c];
-		}
+		measure_column(b, c, &widths[c], &needs[c]);
 		all += widths[c] + (c ? GAP : 0);
 	}
-	for (size_t c = 0; c < b->n_columns && all > p->width; c++) {
-		const size_t too_many = all - p->width;
+	while (all > width) {
+		size_t most = 0;
 
-		if (!b->columns[c].may_wrap || widths[c] <= LEAST_CUT)
-			continue;
-
-		const size_t cut = widths[c] - LEAST_CUT < too_many ? widths[c] - LEAST_CUT : too_many;
-
-		widths[c] -= cut;
-		all -= cut;
+		for (size_t c = 1; c < b->n_columns; c++)
+			if (widths[c] - needs[c] > widths[most] - needs[most])
+				most = c;
+		if (widths[most] == needs[most])
+			break;
+		widths[most]--;
+		all--;
 	}
-	for (size_t r = 0; r <= b->n_rows; r++) {
-		const enum tone tone = r ? TONE_PLAIN : TONE_FAINT;
+	return widths;
+}
 
+/* A row takes as many lines as its longest cell. */
+static void add_row(const struct paper *p, const struct block *b, size_t row, const size_t *widths,
+                    struct arena *scratch)
+{
+	const enum tone tone = row ? TONE_PLAIN : TONE_FAINT;
+	const char **rest = arena_array(scratch, const char *, b->n_columns);
+	bool has_more = true;
+
+	for (size_t c = 0; c < b->n_columns; c++) {
+		const char *cell = row ? b->cells[(row - 1) * b->n_columns + c] : b->columns[c].title;
+
+		rest[c] = cell ? cell : "-";
+	}
+	while (has_more) {
+		has_more = false;
 		text_adds(p->out, "  ");
 		begin_tone(p, tone);
 		for (size_t c = 0; c < b->n_columns; c++) {
-			const char *cell = r ? b->cells[(r - 1) * b->n_columns + c] : b->columns[c].title;
+			const size_t n = cell_line(rest[c], strlen(rest[c]), widths[c]);
 
 			text_fill(p->out, ' ', c ? GAP : 0);
-			add_cell(p->out, cell ? cell : "-", widths[c], b->columns[c].is_number);
+			add_padded(p->out, rest[c], n, widths[c], b->columns[c].is_number);
+			rest[c] += n;
+			rest[c] += strspn(rest[c], " ");
+			has_more |= *rest[c] != '\0';
 		}
 		end_tone(p, tone);
 		trim_line(p->out);
+	}
+}
+
+static void add_table_block(const struct paper *p, const struct block *b, struct arena *scratch)
+{
+	const size_t *widths = fit_columns(b, p->width, scratch);
+
+	for (size_t r = 0; r <= b->n_rows; r++) {
+		struct arena_mark mark = arena_mark(scratch);
+
+		add_row(p, b, r, widths, scratch);
+		arena_reset(scratch, mark);
 	}
 }
 

@@ -14,33 +14,75 @@ bool finding_counts(const struct finding *f)
 	return f->state != FINDING_ABSTAINED;
 }
 
-const char *say_finding(const struct answer *a, const struct finding *f)
+/* A value that an analysis says in English itself, a reason, is said in Chinese too. */
+static struct finding in_chinese(const struct answer *a, const struct finding *f)
 {
-	return finding_say(f, &f->rule->statement, a->speech.lang == LANG_ZH, a->speech.arena);
+	struct finding own = *f;
+
+	for (size_t i = 0; i < own.n_values; i++)
+		if (own.values[i].kind == VALUE_TEXT && strcmp(own.values[i].name, "why") == 0)
+			own.values[i].text = say_text(&a->speech, own.values[i].text);
+	return own;
 }
 
-bool is_one(const struct speech *s, int64_t low_ns, int64_t high_ns)
+const char *say_of_finding(const struct answer *a, const struct finding *f, const struct phrase *phrase)
 {
-	return low_ns == NULL_i64 || strcmp(say_ns(s, low_ns), say_ns(s, high_ns)) == 0;
+	const bool is_chinese = a->speech.lang == LANG_ZH;
+	struct finding own;
+
+	if (!is_chinese)
+		return finding_say(f, phrase, false, a->speech.arena);
+	own = in_chinese(a, f);
+	return finding_say(&own, phrase == &f->reason ? &own.reason : phrase, true, a->speech.arena);
+}
+
+const char *say_finding(const struct answer *a, const struct finding *f)
+{
+	return say_of_finding(a, f, &f->rule->statement);
+}
+
+struct band say_gain_band(const struct speech *s, int64_t low_ns, int64_t high_ns, int64_t whole_ns)
+{
+	const bool is_one = low_ns == NULL_i64 || strcmp(say_ns(s, low_ns), say_ns(s, high_ns)) == 0;
+	const int64_t one_ns = low_ns == NULL_i64 ? high_ns : low_ns;
+
+	if (is_one)
+		return (struct band){ say_ns(s, one_ns), say_part(s, one_ns, whole_ns), true };
+	return (struct band){ say_band(s, say_ns(s, low_ns), say_ns(s, high_ns)),
+			      say_band(s, say_part(s, low_ns, whole_ns), say_part(s, high_ns, whole_ns)), false };
+}
+
+/* What the model answers, or NULL. */
+static const char *say_modelled(const struct answer *a, const struct finding *f)
+{
+	const struct speech *s = &a->speech;
+	const int64_t wall = interval_ns(a->a->scope.window);
+	const struct band band = say_gain_band(s, f->gain_low_ns, f->gain_high_ns, wall);
+
+	if (f->gain_high_ns == NULL_i64)
+		return NULL;
+	return say_with(s, band.is_one ? SAY_gain_one : SAY_gain_range, band.time, say_ns(s, wall), band.share,
+	                f->gain_from);
 }
 
 const char *say_gain(const struct answer *a, const struct finding *f)
 {
 	const struct speech *s = &a->speech;
 	const int64_t wall = interval_ns(a->a->scope.window);
-	const char *from = f->gain_from ? f->gain_from : "-";
+	const char *modelled = say_modelled(a, f);
 
-	if (f->gain_high_ns == NULL_i64) {
-		if (f->time_ns > 0)
-			return say_with(s, SAY_gain_most, say_ns(s, f->time_ns), say_ns(s, wall),
-			                say_part(s, f->time_ns, wall));
-		return say(s, SAY_gain_unknown);
-	}
-	if (is_one(s, f->gain_low_ns, f->gain_high_ns))
-		return say_with(s, SAY_gain_one, say_ns(s, f->gain_high_ns), say_ns(s, wall),
-		                say_part(s, f->gain_high_ns, wall), from);
-	return say_with(s, SAY_gain_range, say_ns(s, f->gain_low_ns), say_ns(s, f->gain_high_ns), say_ns(s, wall),
-	                say_part(s, f->gain_low_ns, wall), say_part(s, f->gain_high_ns, wall), from);
+	if (modelled && f->bound_ns != NULL_i64)
+		return say_with(s, SAY_gain_bound, modelled, say_ns(s, f->bound_ns), say_part(s, f->bound_ns, wall),
+		                say_own(s, &f->bound));
+	if (modelled)
+		return modelled;
+	if (f->bound_ns != NULL_i64)
+		return say_with(s, SAY_gain_at_most, say_ns(s, f->bound_ns), say_part(s, f->bound_ns, wall),
+		                say_own(s, &f->bound));
+	if (f->time_ns > 0)
+		return say_with(s, SAY_gain_most, say_ns(s, f->time_ns), say_ns(s, wall),
+		                say_part(s, f->time_ns, wall));
+	return say(s, SAY_gain_unknown);
 }
 
 const char *say_evidence(const struct answer *a, const struct finding *f)
@@ -62,24 +104,6 @@ const char *say_evidence(const struct answer *a, const struct finding *f)
 	if (f->evidence_total > f->n_evidence)
 		text = say_with(s, SAY_evidence_more, text, say_count(s, f->evidence_total - f->n_evidence));
 	return text;
-}
-
-const char *say_tests(const struct answer *a, const struct finding *f)
-{
-	const struct speech *s = &a->speech;
-	const char *list = NULL;
-
-	for (size_t i = 0; i < f->n_values; i++) {
-		const struct value *v = &f->values[i];
-		const char *one;
-
-		if (!isfinite(v->limit))
-			continue;
-		one = say_with(s, v->is_met ? SAY_test_met : SAY_test_not_met, v->name,
-		               value_say(v, v->number, s->arena), value_say(v, v->limit, s->arena));
-		list = list ? say_with(s, SAY_joined, list, one) : one;
-	}
-	return list ? list : say(s, SAY_none_found);
 }
 
 struct questions {
@@ -109,7 +133,7 @@ static void ask_device(const struct answer *a, struct questions *q, const struct
 		ask(q, "counters", say(s, SAY_ask_counters), say_with(s, SAY_need_counters, k->name));
 	if (d->idle_sums.host_ns > 0 && host_ns > 0 && v->coverage < 0.80)
 		ask(q, "host", say(s, SAY_ask_host),
-		    say_with(s, SAY_need_host, say_part(s, host_ns, d->account.idle_ns)));
+		    say_with(s, SAY_need_host, say_part(s, host_ns, d->idle_sums.host_ns)));
 	if (!isfinite(d->ladder.sm_active))
 		ask(q, "sm_active", say(s, SAY_ask_sm), say(s, SAY_need_sm));
 }
@@ -133,7 +157,7 @@ struct open_question *open_questions(const struct answer *a, size_t *n)
 
 		if (!finding_counts(f))
 			ask(&q, f->rule->name, say_own(s, &f->rule->title),
-			    finding_say(f, &f->reason, s->lang == LANG_ZH, s->arena));
+			    say_of_finding(a, f, &f->reason));
 	}
 	*n = q.n;
 	return q.of;

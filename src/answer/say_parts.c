@@ -128,10 +128,11 @@ const char *say_standing(const struct answer *a, size_t device)
 {
 	const struct speech *s = &a->speech;
 	const struct verdict *v = &a->a->devices[device].verdict;
-	const char *list;
+	const char *list, *base;
 
 	if (v->class == BOTTLENECK_UNDECIDED)
 		return "";
+	base = say(s, v->n_steps ? SAY_base_steps : SAY_base_inner);
 	if (a->is_brief && v->n_steps)
 		list = say_with(s, SAY_confidence_steps, say_confidence(s, v->confidence),
 		                say_count(s, v->n_steps_agree), say_count(s, v->n_steps));
@@ -149,9 +150,9 @@ const char *say_standing(const struct answer *a, size_t device)
 	if (v->runner_up != BOTTLENECK_UNDECIDED && v->runner_up != v->class)
 		list = join(s, list,
 		            say_with(s, SAY_runner_up, say_class(s, v->runner_up),
-		                     say_percent(s, class_share(v, v->runner_up))));
+		                     say_percent(s, class_share(v, v->runner_up)), base));
 	if (v->is_perturbed)
-		list = join(s, list, say_with(s, SAY_perturbed, say_percent(s, v->share[SHARE_PROFILER])));
+		list = join(s, list, say_with(s, SAY_perturbed, say_percent(s, v->share[SHARE_PROFILER]), base));
 	return say_with(s, SAY_full_stop, list);
 }
 
@@ -199,6 +200,9 @@ const char *idle_name(const struct answer *a, size_t device, enum idle_class cla
 	for (size_t g = 0; g < idle->n_gaps; g++) {
 		const struct gap *gap = &idle->gaps[g];
 
+		/* As in the sum of the class, of which this is a part. */
+		if (gap->trigger == TRIGGER_LEADING || gap->trigger == TRIGGER_TRAILING)
+			continue;
 		for (uint32_t i = 0; i < gap->n_pieces; i++) {
 			const struct idle_piece *p = &idle->pieces[gap->first_piece + i];
 			const struct interval own = { p->start_ns,
@@ -392,11 +396,26 @@ const char *say_window_kind(const struct answer *a)
 	return say(&a->speech, ids[a->a->scope.kind]);
 }
 
+/* What the profiler itself took, as far as its recording can tell. */
+static const char *say_overhead(const struct answer *a)
+{
+	const struct speech *s = &a->speech;
+	const int64_t ns = a->facts->environment.overhead_ns;
+	const int64_t idle_ns = a->a->main_device < a->a->tl.n_devices
+	                                ? a->a->devices[a->a->main_device].idle_sums.by_class[IDLE_PROFILER]
+	                                : 0;
+
+	if (ns == 0)
+		return say(s, SAY_overhead_none);
+	if (ns != NULL_i64)
+		return say_with(s, SAY_overhead_is, say_ns(s, ns), say_part(s, ns, interval_ns(a->a->scope.window)));
+	return idle_ns > 0 ? say_with(s, SAY_overhead_idle, say_ns(s, idle_ns)) : say(s, SAY_overhead_unknown);
+}
+
 const char *say_losses(const struct answer *a)
 {
 	const struct speech *s = &a->speech;
 	const struct loss_facts *l = &a->facts->loss;
-	const struct environment *e = &a->facts->environment;
 	const char *list = NULL;
 
 	if (l->n_rows)
@@ -410,11 +429,7 @@ const char *say_losses(const struct answer *a)
 		list = join(
 			s, list,
 			say_with(s, SAY_lost_orphans, say_count(s, a->a->tl.n_orphans), say_count(s, a->a->tl.n_ops)));
-	list = join(s, list,
-	            e->overhead_ns == NULL_i64 ? say(s, SAY_overhead_unknown)
-	            : e->overhead_ns == 0      ? say(s, SAY_overhead_none)
-	                                       : say_with(s, SAY_overhead_is, say_ns(s, e->overhead_ns),
-	                                                  say_part(s, e->overhead_ns, interval_ns(a->a->scope.window))));
+	list = join(s, list, say_overhead(a));
 	if (a->a->tl.clock_error_ns > 0)
 		list = join(s, list, say_with(s, SAY_clock_error, say_ns(s, a->a->tl.clock_error_ns)));
 	return say_with(s, SAY_full_stop, list);

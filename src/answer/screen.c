@@ -216,7 +216,8 @@ static const char *others_line(const struct answer *a)
 		                            say_part(s, account->wall_ns - account->idle_ns, account->wall_ns));
 
 		if (i != a->a->main_device)
-			list_add(&list, s, say_with(s, SAY_amount, busy, say_class(s, a->a->devices[i].verdict.class)));
+			list_add(&list, s,
+			         say_with(s, SAY_other_device, busy, say_class(s, a->a->devices[i].verdict.class)));
 	}
 	if (n > MOST_DEVICES + 1)
 		list_add(&list, s, say_with(s, SAY_more_devices, say_count(s, n - MOST_DEVICES - 1)));
@@ -237,6 +238,8 @@ static void add_where(const struct answer *a, struct document *d)
 		say_with(s, SAY_section_where, say_device(a, device), say_ns(s, a->a->devices[device].account.wall_ns)),
 		true);
 	section->is_plain = section->is_joined = true;
+	if (!a->is_brief)
+		add_note(d, section, say_with(s, SAY_shares_base, say_ns(s, a->a->devices[device].account.wall_ns)));
 	add_account(a, d, section, device);
 	facts = add_facts(d, section);
 	block_pair(d, facts, say(s, SAY_label_idle), idle_line(a, device));
@@ -292,27 +295,33 @@ static const char *shortened(const struct speech *s, const char *text, size_t mo
 	return text;
 }
 
+/* What the model answers; without an answer, what could come back at most. */
 static const char *say_short_gain(const struct answer *a, const struct finding *f)
 {
 	const struct speech *s = &a->speech;
 	const int64_t wall = interval_ns(a->a->scope.window);
+	const int64_t most_ns = f->bound_ns == NULL_i64 ? f->time_ns : f->bound_ns;
+	const struct band band = say_gain_band(s, f->gain_low_ns, f->gain_high_ns, wall);
+	const char *gain;
 
-	if (f->gain_high_ns == NULL_i64 && f->time_ns <= 0)
+	if (f->gain_high_ns == NULL_i64 && f->bound_ns == NULL_i64 && f->time_ns <= 0)
 		return NULL;
-	if (f->gain_high_ns == 0)
+	if (f->gain_high_ns == NULL_i64 && f->bound_ns == 0)
 		return say(s, SAY_short_none);
 	if (f->gain_high_ns == NULL_i64)
-		return say_with(s, SAY_short_most, say_ns(s, f->time_ns), say_part(s, f->time_ns, wall));
-	if (is_one(s, f->gain_low_ns, f->gain_high_ns))
-		return say_with(s, SAY_short_one, say_ns(s, f->gain_high_ns), say_part(s, f->gain_high_ns, wall));
-	return say_with(s, SAY_short_range, say_band(s, say_ns(s, f->gain_low_ns), say_ns(s, f->gain_high_ns)),
-	                say_band(s, say_part(s, f->gain_low_ns, wall), say_part(s, f->gain_high_ns, wall)));
+		return say_with(s, SAY_short_most, say_ns(s, most_ns), say_part(s, most_ns, wall));
+	if (f->gain_high_ns == 0)
+		gain = say(s, SAY_short_none);
+	else
+		gain = say_with(s, SAY_short_one, band.time, band.share);
+	return f->bound_ns == NULL_i64 ? gain : say_with(s, SAY_short_bound, gain, say_ns(s, f->bound_ns));
 }
 
 static void add_first(const struct answer *a, struct document *d)
 {
 	const struct speech *s = &a->speech;
-	struct section *section = document_section(d, "first", say(s, SAY_section_first), true);
+	struct section *section =
+		document_section(d, "first", say(s, a->is_brief ? SAY_brief_first : SAY_section_first), true);
 	int number = 0;
 
 	for (size_t i = 0; i < a->findings->n && number < MOST_FINDINGS; i++) {
@@ -327,7 +336,7 @@ static void add_first(const struct answer *a, struct document *d)
 			level = say_with(s, SAY_suspected_mark, level);
 		title = say_own(s, &f->rule->title);
 		gain = say_short_gain(a, f);
-		advice = first_sentence(s, finding_say(f, &f->rule->advice, s->lang == LANG_ZH, s->arena));
+		advice = first_sentence(s, say_of_finding(a, f, &f->rule->advice));
 		heading = gain ? say_with(s, SAY_first_heading, level, title, gain, "")
 		               : say_with(s, SAY_finding_heading, level, title, "");
 		used = a->is_brief ? text_columns(heading, strlen(heading)) : 0;
@@ -416,6 +425,7 @@ static const char *what_if_item(const struct answer *a, const struct what_if *w,
 	const int64_t wall = a->a->model.observed_ns;
 	const int n = (int)strlen(w->text);
 	const char *end = strrchr(w->text, '=');
+	struct band band;
 	const char *text = a->is_brief && n > longest && end
 	                           ? arena_print(s->arena, "%.*s…%s", whole_bytes(w->text, longest - 4), w->text, end)
 	                           : w->text;
@@ -424,10 +434,13 @@ static const char *what_if_item(const struct answer *a, const struct what_if *w,
 		return say_with(s, SAY_item, arena_print(s->arena, "`%s`", text), "",
 		                w->reason ? say_text(s, w->reason) : "-");
 	text = a->is_brief ? arena_print(s->arena, "`%s`", text) : say_change(s, text);
-	if (w->gain_low_ns <= 0)
+	band = say_gain_band(s, w->gain_low_ns, w->gain_high_ns, wall);
+	if (w->gain_low_ns <= 0 && (a->is_brief || w->gain_high_ns <= 0))
 		return say_with(s, SAY_what_if_none, text);
-	return say_with(s, a->is_brief ? SAY_brief_what_if : SAY_what_if_line, text, say_ns(s, w->gain_low_ns),
-	                say_part(s, w->gain_low_ns, wall));
+	if (a->is_brief)
+		return say_with(s, SAY_brief_what_if, text, say_ns(s, w->gain_low_ns),
+		                say_part(s, w->gain_low_ns, wall));
+	return say_with(s, SAY_what_if_line, text, band.time, band.share);
 }
 
 static const char *what_if_line(const struct answer *a)
@@ -440,7 +453,7 @@ static const char *what_if_line(const struct answer *a)
 	struct text list = { 0 };
 
 	if (!a->a->has_model)
-		return say_with(s, SAY_no_model, a->a->model_reason ? a->a->model_reason : "-");
+		return say_with(s, SAY_no_model, a->a->model_reason ? say_text(s, a->a->model_reason) : "-");
 	n = choose_what_ifs(a, at, most);
 	for (size_t i = 0; i < n; i++) {
 		const char *item = what_if_item(a, &a->a->what_ifs[at[i]], n > 1 ? SHORT_CHANGE : LONGEST_CHANGE);

@@ -39,8 +39,19 @@ static const char *say_window(const struct answer *a)
 	const struct speech *s = &a->speech;
 	const struct interval w = a->a->scope.window;
 
-	return say_with(s, SAY_window_is, say_ns(s, w.start_ns), say_ns(s, w.end_ns), say_ns(s, interval_ns(w)),
-	                say_window_kind(a));
+	return say_with(s, SAY_window_is, say_moment(s, w.start_ns, interval_ns(w)),
+	                say_moment(s, w.end_ns, interval_ns(w)), say_ns(s, interval_ns(w)), say_window_kind(a));
+}
+
+/* When it was recorded. The window, and every moment of the report, counts from the same zero. */
+static const char *say_recorded(const struct answer *a)
+{
+	const struct speech *s = &a->speech;
+	const struct environment *e = &a->facts->environment;
+	const char *zero = e->started ? say_with(s, SAY_zero_is, e->started) : "";
+
+	return say_with(s, SAY_recorded_is, zero, say_moment(s, a->a->tl.first_ns, e->recorded_ns),
+	                say_moment(s, a->a->tl.last_ns, e->recorded_ns), say_ns(s, e->recorded_ns));
 }
 
 void section_environment(const struct answer *a, struct document *d)
@@ -54,7 +65,7 @@ void section_environment(const struct answer *a, struct document *d)
 	add_fact(d, b, SAY_env_recorded, two(s, e->producer, e->formats));
 	add_fact(d, b, SAY_env_files, e->files ? say_name(s, e->files) : NULL);
 	add_fact(d, b, SAY_env_command, e->command ? say_name(s, e->command) : NULL);
-	add_fact(d, b, SAY_env_start, two(s, e->started, say_ns(s, e->recorded_ns)));
+	add_fact(d, b, SAY_env_start, say_recorded(a));
 	add_fact(d, b, SAY_env_host, e->host);
 	add_fact(d, b, SAY_env_gpus, e->devices);
 	add_fact(d, b, SAY_env_driver, two(s, e->driver, e->cuda ? arena_print(s->arena, "CUDA %s", e->cuda) : NULL));
@@ -167,6 +178,25 @@ static void add_idle(const struct answer *a, struct document *d, struct section 
 			                            say_part(s, sums->by_trigger[t], da->account.idle_ns), NULL });
 }
 
+/* Those that the number of steps carries: one in ten, one in a hundred must be there. */
+static const char *say_percentiles(const struct speech *s, const struct step_facts *f)
+{
+	const char *p90 = say_with(s, SAY_step_percentile, "p90", say_ns(s, (int64_t)f->p90_ns));
+	const char *p99 = say_with(s, SAY_step_percentile, "p99", say_ns(s, (int64_t)f->p99_ns));
+
+	return f->n >= 100 ? arena_print(s->arena, "%s%s", p90, p99) : f->n >= 10 ? p90 : "";
+}
+
+/* Its name, and its number where that is not in the name. */
+static const char *say_step(const struct speech *s, const struct scope_step *step)
+{
+	const char *name = say_name(s, step->name);
+
+	return step->name && strpbrk(step->name, "0123456789")
+	               ? name
+	               : arena_print(s->arena, "%s %lld", name, (long long)step->number);
+}
+
 static void add_steps(const struct answer *a, struct document *d, struct section *section)
 {
 	const struct speech *s = &a->speech;
@@ -177,9 +207,9 @@ static void add_steps(const struct answer *a, struct document *d, struct section
 		return;
 	slowest = &a->a->scope.steps[f->slowest];
 	add_note(d, section,
-	         say_with(s, SAY_note_steps, say_ns(s, (int64_t)f->p50_ns), say_ns(s, (int64_t)f->p90_ns),
-	                  say_ns(s, (int64_t)f->p99_ns), say_ns(s, f->max_ns),
-	                  arena_print(s->arena, "%s %lld", say_name(s, slowest->name), (long long)slowest->number),
+	         say_with(s, SAY_note_steps, say_ns(s, (int64_t)f->p50_ns), say_percentiles(s, f), say_ns(s, f->min_ns),
+	                  say_ns(s, f->max_ns),
+	                  say_step(s, slowest),
 	                  say_count(s, f->n_outliers), say_count(s, f->n), say_count(s, a->a->scope.n_steps)));
 }
 

@@ -46,25 +46,30 @@ static void add_finding(const struct answer *a, struct document *d, struct secti
 	block_pair(d, point, say(s, SAY_label_evidence), say_evidence(a, f));
 }
 
+static void add_criteria(const struct answer *a, struct document *d, struct section *section, const struct verdict *v)
+{
+	static const enum phrase_id titles[] = { SAY_col_test, SAY_col_found, SAY_col_limit, SAY_col_holds };
+	struct block *table = v->n_criteria ? add_table(d, section, "wnnt", titles) : NULL;
+
+	for (size_t k = 0; k < v->n_criteria; k++) {
+		const struct criterion_words w = say_criterion(a, &v->criteria[k]);
+
+		block_row(d, table, (const char *[]){ w.claim, w.found, w.limit, w.holds });
+	}
+}
+
 static void add_verdicts(const struct answer *a, struct document *d, struct section *section)
 {
 	const struct speech *s = &a->speech;
-	struct block *facts = add_facts(d, section);
 
 	for (size_t i = 0; i < a->a->tl.n_devices && i < MOST_DEVICES; i++) {
 		const struct verdict *v = &a->a->devices[i].verdict;
-		struct text tests = { 0 };
+		struct block *facts = add_facts(d, section);
 
-		for (size_t k = 0; k < v->n_criteria; k++)
-			text_print(&tests, "%s%s = %s (%s, %s)", k ? "; " : "", v->criteria[k].name,
-			           say_number(s, v->criteria[k].value, 3), say_number(s, v->criteria[k].limit, 3),
-			           v->criteria[k].is_met ? "+" : "-");
 		block_pair(d, facts, say_device(a, i),
 		           arena_print(s->arena, "%s %s", say_with(s, SAY_full_stop, say_class(s, v->class)),
 		                       say_standing(a, i)));
-		if (tests.n)
-			block_pair(d, facts, say(s, SAY_label_tests), arena_copy(s->arena, tests.p, tests.n));
-		text_end(&tests);
+		add_criteria(a, d, section, v);
 	}
 }
 
@@ -107,20 +112,19 @@ void section_advice(const struct answer *a, struct document *d)
 	for (size_t p = 0; p < ARRAY_LEN(order); p++) {
 		for (size_t i = 0; i < a->findings->n; i++) {
 			const struct finding *f = &a->findings->of[i];
-			const bool in_chinese = s->lang == LANG_ZH;
 			struct block *point;
 
 			if (!finding_counts(f) || priority_of(f) != order[p] || f->severity == FINDING_INFO)
 				continue;
 			point = add_point(d, section, ++number, severity_tone(f->severity),
 			                  arena_print(s->arena, "[%s] %s", say(s, order[p]),
-			                              finding_say(f, &f->rule->advice, in_chinese, s->arena)));
+			                              say_of_finding(a, f, &f->rule->advice)));
 			block_pair(d, point, say(s, SAY_label_why), say_finding(a, f));
 			block_pair(d, point, say(s, SAY_label_gain), say_gain(a, f));
 			block_pair(d, point, say(s, SAY_label_verify),
 			           say_with(s, number == 1 ? SAY_verify_how : SAY_verify_same, say_expectation(a, f)));
 			block_pair(d, point, say(s, SAY_label_refute),
-			           finding_say(f, &f->rule->refute, in_chinese, s->arena));
+			           say_of_finding(a, f, &f->rule->refute));
 		}
 	}
 	if (!number)

@@ -37,11 +37,12 @@ static void add_blocks(const struct answer *a, struct document *d, struct sectio
 {
 	static const enum phrase_id titles[] = { SAY_col_bytes, SAY_col_at, SAY_col_op, SAY_col_where };
 	const struct speech *s = &a->speech;
+	const int64_t span_ns = a->facts->environment.recorded_ns;
 	struct block *table = add_table(d, section, "nnww", titles);
 
 	for (size_t i = 0; i < n; i++)
 		block_row(d, table,
-		          (const char *[]){ say_bytes(s, (double)of[i].bytes), say_ns(s, of[i].at_ns),
+		          (const char *[]){ say_bytes(s, (double)of[i].bytes), say_moment(s, of[i].at_ns, span_ns),
 		                            say_name(s, of[i].op), say_name(s, of[i].where) });
 }
 

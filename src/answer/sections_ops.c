@@ -7,13 +7,15 @@
 #include "base/text.h"
 
 enum { MOST_KERNELS = 10, MOST_APIS = 12, MOST_NAMES = 12, MOST_NEAR = 8, MOST_COMMS = 16, MOST_RANKS = 16 };
+/* One in twenty must be there. */
+enum { LEAST_FOR_P95 = 20 };
 
 static const char *say_error(const struct answer *a)
 {
 	const struct speech *s = &a->speech;
 
 	if (!a->a->has_model)
-		return say_with(s, SAY_no_model, a->a->model_reason ? a->a->model_reason : "-");
+		return say_with(s, SAY_no_model, a->a->model_reason ? say_text(s, a->a->model_reason) : "-");
 	return say_with(s, SAY_what_if_error, say_percent(s, a->a->model.replay_error));
 }
 
@@ -44,7 +46,8 @@ void section_kernels(const struct answer *a, struct document *d)
 		          (const char *[]){ say_count(s, i + 1), say_name(s, k->name), say_ns(s, k->clipped_ns),
 		                            say_part(s, k->clipped_ns, f->kernel_total_ns), say_count(s, k->of.n),
 		                            say_ns(s, (int64_t)k->of.mean_ns), say_ns(s, (int64_t)k->of.median_ns),
-		                            say_ns(s, (int64_t)k->of.p95_ns), say_ns(s, k->on_path_ns),
+		                            k->of.n >= LEAST_FOR_P95 ? say_ns(s, (int64_t)k->of.p95_ns) : NULL,
+		                            say_ns(s, k->on_path_ns),
 		                            say_ns(s, k->ceiling_ns) });
 	}
 	add_note(d, section,
@@ -212,6 +215,8 @@ void section_what_if(const struct answer *a, struct document *d)
 		                                 SAY_col_of_wall, SAY_col_tasks, SAY_col_limiter };
 	const struct speech *s = &a->speech;
 	struct section *section = document_section(d, "what_if", say(s, SAY_section_what_if), false);
+	const int64_t observed_ns = a->a->model.observed_ns;
+	bool has_knee = false;
 	struct block *table;
 
 	if (!a->a->has_model) {
@@ -226,6 +231,7 @@ void section_what_if(const struct answer *a, struct document *d)
 	for (size_t i = 0; i < a->a->n_what_ifs; i++) {
 		const struct what_if *w = &a->a->what_ifs[i];
 		const char *text = arena_print(s->arena, "`%s`", w->text);
+		const struct band band = say_gain_band(s, w->gain_low_ns, w->gain_high_ns, observed_ns);
 
 		if (!w->is_answered) {
 			block_row(d, table,
@@ -235,18 +241,17 @@ void section_what_if(const struct answer *a, struct document *d)
 		}
 		block_row(d, table,
 		          (const char *[]){ text, say_ns(s, w->then_ns),
-		                            is_one(s, w->gain_low_ns, w->gain_high_ns)
-		                                    ? say_ns(s, w->gain_high_ns)
-		                                    : arena_print(s->arena, "%s .. %s", say_ns(s, w->gain_low_ns),
-		                                                  say_ns(s, w->gain_high_ns)),
-		                            say_part(s, w->gain_high_ns, a->a->model.observed_ns),
-		                            say_count(s, w->n_tasks), say_limiter(a, w) });
+		                            band.time, band.share, say_count(s, w->n_tasks), say_limiter(a, w) });
 	}
 	for (size_t i = 0; i < a->a->n_asked; i++)
-		if (a->a->what_ifs[i].is_answered && a->a->what_ifs[i].curve.n_knees)
+		if (a->a->what_ifs[i].is_answered && a->a->what_ifs[i].curve.n_knees) {
+			has_knee = true;
 			add_note(d, section,
 			         arena_print(s->arena, "`%s`: %s %s", a->a->what_ifs[i].text, say(s, SAY_col_knee),
 			                     say_knee(s, &a->a->what_ifs[i])));
+		}
+	if (has_knee)
+		add_note(d, section, say(s, SAY_note_knee));
 	add_note(d, section, say(s, SAY_note_what_if));
 	add_note(d, section, say_with(s, SAY_full_stop, say_error(a)));
 }

@@ -63,10 +63,10 @@ static const struct phrase idle_words[N_IDLE_CLASSES] = {
 static const struct phrase trigger_words[N_TRIGGERS] = {
 	[TRIGGER_LEADING] = { "before the first work", "第一个任务之前" },
 	[TRIGGER_TRAILING] = { "after the last work", "最后一个任务之后" },
-	[TRIGGER_DEPENDENCY] = { "waited for other device work", "等其他设备任务" },
-	[TRIGGER_SYNC] = { "the CPU had waited for it to run dry", "CPU 先等它跑空" },
-	[TRIGGER_STARVED] = { "nothing was queued", "队列里没有任务" },
-	[TRIGGER_LATENCY] = { "queued, not begun yet", "已入队、尚未开始" },
+	[TRIGGER_DEPENDENCY] = { "a wait for other device work", "等其他设备任务" },
+	[TRIGGER_SYNC] = { "a wait of the CPU for it", "CPU 先等它跑空" },
+	[TRIGGER_STARVED] = { "nothing queued", "队列里没有任务" },
+	[TRIGGER_LATENCY] = { "work queued already", "下一任务已入队" },
 	[TRIGGER_UNKNOWN] = { "not known", "未知" },
 };
 
@@ -118,13 +118,39 @@ const char *say(const struct speech *s, enum phrase_id id)
 	return say_own(s, &phrases[id]);
 }
 
+/* The place that begins there: a digit, and the words behind a colon, if there are any. */
+struct place {
+	size_t number, n;    /* of the value; bytes of the place, 0 where none begins */
+	struct span one, many;
+};
+
+static struct place place_at(const char *p)
+{
+	struct place out = { 0 };
+	const char *end = strchr(p, '}'), *bar;
+
+	if (p[0] != '{' || p[1] < '0' || p[1] > '9' || !end || (p[2] != '}' && p[2] != ':'))
+		return out;
+	out.number = (size_t)(p[1] - '0');
+	out.n = (size_t)(end - p) + 1;
+	bar = p[2] == ':' ? memchr(p, '|', out.n) : NULL;
+	if (bar) {
+		out.one = (struct span){ p + 3, (size_t)(bar - p) - 3 };
+		out.many = (struct span){ bar + 1, (size_t)(end - bar) - 1 };
+	}
+	return out;
+}
+
 static size_t count_places(const char *p)
 {
 	size_t n = 0;
 
-	for (; *p; p++)
-		if (p[0] == '{' && p[1] >= '0' && p[1] <= '9' && p[2] == '}' && (size_t)(p[1] - '0') + 1 > n)
-			n = (size_t)(p[1] - '0') + 1;
+	for (; *p; p++) {
+		const struct place place = place_at(p);
+
+		if (place.n && place.number + 1 > n)
+			n = place.number + 1;
+	}
 	return n;
 }
 
@@ -140,14 +166,18 @@ const char *say_with(const struct speech *s, enum phrase_id id, ...)
 		values[i] = va_arg(args, const char *);
 	va_end(args);
 	for (const char *p = say(s, id); *p; p++) {
-		if (p[0] == '{' && p[1] >= '0' && p[1] <= '9' && p[2] == '}') {
-			const char *value = values[p[1] - '0'];
+		const struct place place = place_at(p);
+		const char *value = place.n && values[place.number] ? values[place.number] : "";
 
-			text_adds(&out, value ? value : "");
-			p += 2;
-		} else {
+		if (!place.n)
 			text_addc(&out, *p);
-		}
+		else if (!place.many.p)
+			text_adds(&out, value);
+		else if (strcmp(value, "1") == 0)
+			text_add(&out, place.one.p, place.one.n);
+		else
+			text_add(&out, place.many.p, place.many.n);
+		p += place.n ? place.n - 1 : 0;
 	}
 
 	const char *text = arena_copy(s->arena, out.n ? out.p : "", out.n);

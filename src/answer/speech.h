@@ -3,7 +3,8 @@
  * its numbers are written.
  *
  * A phrase is a line of phrases.def: a key, English, Chinese. {0} to {9} stand
- * for values; `...` is code, which renderers show as such.
+ * for values, {0:step|steps} for the word that fits value 0; `...` is code,
+ * which renderers show as such.
  */
 #pragma once
 
@@ -65,6 +66,8 @@ const char *say_confidence(const struct speech *s, enum confidence c);
  * (U+00A0, in what follows as well), the unit. "-" for NULL_i64.
  */
 const char *say_ns(const struct speech *s, int64_t ns);
+/* A moment: of as many digits as tell it from one that is a thousandth of a span away. 5.2134 s */
+const char *say_moment(const struct speech *s, int64_t at_ns, int64_t span_ns);
 /* 23.4 %; what is not 0 is never written as 0. "-" where it is not a number. */
 const char *say_percent(const struct speech *s, double share);
 /* Two of these, "10.6 to 41.9 ms": a unit that both have is written once. */

@@ -41,6 +41,28 @@ const char *say_ns(const struct speech *s, int64_t ns)
 	return scaled(s, (double)ns, units, ARRAY_LEN(units));
 }
 
+const char *say_moment(const struct speech *s, int64_t at_ns, int64_t span_ns)
+{
+	static const struct {
+		const char *unit;
+		double ns;
+		int decimals; /* down to 1 ns */
+	} units[] = { { "ns", 1, 0 }, { "µs", 1e3, 3 }, { "ms", 1e6, 6 }, { "s", 1e9, 9 } };
+	const double at = fabs((double)at_ns), step = fabs((double)span_ns) / 1000;
+	size_t u = 0;
+	int decimals = 0;
+
+	if (at_ns == NULL_i64 || at_ns == 0)
+		return say_ns(s, at_ns);
+	while (u + 1 < ARRAY_LEN(units) && at >= 1000 * units[u].ns)
+		u++;
+	while (decimals < units[u].decimals && step < pow(10, -decimals) * units[u].ns)
+		decimals++;
+	if (decimals <= (at >= 99.95 * units[u].ns ? 0 : at >= 9.995 * units[u].ns ? 1 : 2))
+		return say_ns(s, at_ns); /* three digits do */
+	return arena_print(s->arena, "%.*f" NO_BREAK "%s", decimals, (double)at_ns / units[u].ns, units[u].unit);
+}
+
 const char *say_band(const struct speech *s, const char *low, const char *high)
 {
 	const char *unit = strstr(low, NO_BREAK), *other = strstr(high, NO_BREAK);

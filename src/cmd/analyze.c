@@ -128,6 +128,8 @@ static enum status report_on(struct call *call, struct trace *trace, struct ques
 
 	if (!analyze_window(call, trace, &window, &q->has_window))
 		return STATUS_FAILED;
+	q->files = call->operands;
+	q->n_files = call->n_operands;
 	q->from_ns = window.from_ns;
 	q->to_ns = window.to_ns;
 	ui_progress(call->ui, "analysing", 0, 0);

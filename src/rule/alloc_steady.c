@@ -120,6 +120,7 @@ const struct rule rule_alloc_steady = {
 	.refute = {
 		"If the calls vanish in later steps, the window still holds warm-up: analyse later steps.",
 		"若后续步骤中不再出现这些调用，说明窗口仍在预热阶段：请分析更靠后的步骤。" },
+	.share_of = { "the time from the first to the last work", "首末任务之间的时间" },
 	.doc = "docs/analysis/findings.md#alloc-steady",
 	.check = check,
 };

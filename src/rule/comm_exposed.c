@@ -71,6 +71,7 @@ const struct rule rule_comm_exposed = {
 		"If a peer is late, the kernels wait inside and overlap gains nothing: compare the ranks "
 		"(ranks.waiting).",
 		"若某个 rank 迟到，通信 kernel 只是在里面等待，重叠不会有收益：请对比各 rank（ranks.waiting）。" },
+	.share_of = { "the window", "窗口" },
 	.doc = "docs/analysis/findings.md#comm-exposed",
 	.check = check,
 };

@@ -9,10 +9,10 @@
 #include "rule/comm.h"
 
 static const struct phrase waits_statement = {
-	"Communication is {share} of the GPU's busy time ({exposed} exposed), and {wait} of it is waiting for another "
-	"rank against {transfer} of transfer: the links are not what bounds it.",
-	"通信占 GPU 忙碌时间的 {share}（未被掩盖 {exposed}），其中等待其他 rank {wait}，实际传输 {transfer}：瓶颈不"
-	"在链路。" };
+	"Communication is {share} of the GPU's busy time: {wait} of waiting for another rank and {transfer} of "
+	"transfer, so the links are not what bounds it. Compute hides all of it but {exposed}.",
+	"通信占 GPU 忙碌时间的 {share}：等待其他 rank {wait}，实际传输 {transfer}，瓶颈不在链路。其中未被计算掩盖的有 "
+	"{exposed}。" };
 static const struct phrase waits_advice = {
 	"Look at the rank that comes last and at what it does before (ranks.waiting): uneven batches or sequence "
 	"lengths, slower submission, data loading. Topology and bandwidth come later.",
@@ -68,6 +68,7 @@ const struct rule rule_comm_share = {
 		"If bus bandwidth is near the links' peak and the ranks are balanced, only less or better hidden "
 		"communication helps.",
 		"若总线带宽已接近链路峰值且各 rank 均衡，则只能减少通信量或更好地掩盖通信。" },
+	.share_of = { "the GPU's busy time", "GPU 忙碌时间" },
 	.doc = "docs/analysis/findings.md#comm-share",
 	.check = check,
 };

@@ -69,6 +69,7 @@ const struct rule rule_copy_pageable = {
 	.refute = {
 		"If a pinned copy of the same size is not faster on this machine, the link bounds it.",
 		"若本机上同样大小的锁页拷贝并不更快，则瓶颈是链路带宽。" },
+	.share_of = { "the window", "窗口" },
 	.doc = "docs/analysis/findings.md#copy-pageable",
 	.check = check,
 };

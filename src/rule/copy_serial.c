@@ -45,6 +45,7 @@ const struct rule rule_copy_serial = {
 		"If each copy depends on the kernel before it and the kernel after it on the copy, there is nothing "
 		"to overlap with.",
 		"若每次拷贝都依赖前一个 kernel、后一个 kernel 又依赖该拷贝，则没有可重叠的对象。" },
+	.share_of = { "the window", "窗口" },
 	.doc = "docs/analysis/findings.md#copy-serial",
 	.check = check,
 };

@@ -37,6 +37,7 @@ const struct rule rule_copy_sync = {
 		"If the next kernel needs the copied bytes at once and nothing else is there to run, overlap gains "
 		"nothing.",
 		"若紧接着的 kernel 立刻就要用这些数据，且没有其他工作可做，则改为异步不会有收益。" },
+	.share_of = { "the window", "窗口" },
 	.doc = "docs/analysis/findings.md#copy-synchronous",
 	.check = check,
 };

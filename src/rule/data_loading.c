@@ -76,9 +76,9 @@ const struct rule rule_data_loading = {
 	.name = "data.loading",
 	.title = { "The GPU waits for data", "GPU 在等待数据" },
 	.statement = {
-		"The GPU idles {time} ({share}, {per_step} a step) while input data is loaded or prepared, {there} of "
+		"The GPU idles {time} ({of_window}, {per_step} a step) while input data is loaded or prepared, {there} of "
 		"it in `{where}`; the longest wait is {longest}.",
-		"GPU 有 {time}（{share}，每步 {per_step}）在等待输入数据的加载或预处理，其中 `{where}` 占 {there}；"
+		"GPU 有 {time}（{of_window}，每步 {per_step}）在等待输入数据的加载或预处理，其中 `{where}` 占 {there}；"
 		"单次最长 {longest}。" },
 	.advice = {
 		"Prepare the next batches while this one is computed: worker processes (`num_workers`, "
@@ -91,6 +91,7 @@ const struct rule rule_data_loading = {
 	.refute = {
 		"Train on one batch kept in memory: if the step is as long, it is not the data.",
 		"用一份常驻内存的固定 batch 反复训练：若每步时间不变，则瓶颈不在数据。" },
+	.share_of = { "the time from the first to the last work", "首末任务之间的时间" },
 	.doc = "docs/analysis/findings.md#data-loading",
 	.check = check,
 };

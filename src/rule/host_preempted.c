@@ -16,9 +16,9 @@ const struct rule rule_host_preempted = {
 	.name = "host.preempted",
 	.title = { "The launching thread has no CPU", "启动线程得不到 CPU" },
 	.statement = {
-		"The GPU idles {time} ({share}, {per_step} a step) while the launching thread is ready to run and on "
+		"The GPU idles {time} ({of_window}, {per_step} a step) while the launching thread is ready to run and on "
 		"no CPU; the longest is {longest}.",
-		"GPU 有 {time}（{share}，每步 {per_step}）空闲，其间启动线程处于就绪状态却未被调度；单次最长 "
+		"GPU 有 {time}（{of_window}，每步 {per_step}）空闲，其间启动线程处于就绪状态却未被调度；单次最长 "
 		"{longest}。" },
 	.advice = {
 		"Give it a core: fewer loader workers and OpenMP threads than cores (`OMP_NUM_THREADS`), bind "
@@ -28,6 +28,7 @@ const struct rule rule_host_preempted = {
 	.refute = {
 		"If the CPUs are idle while it waits, look at cgroup throttling instead of other threads.",
 		"若此时 CPU 有空闲，请检查 cgroup 限流，而不是其他线程。" },
+	.share_of = { "the time from the first to the last work", "首末任务之间的时间" },
 	.doc = "docs/analysis/findings.md#host-preempted",
 	.check = check,
 };

@@ -70,9 +70,9 @@ const struct rule rule_host_unresolved = {
 	.name = "host.unresolved",
 	.title = { "Host time that nothing names", "无法确定原因的主机时间" },
 	.statement = {
-		"The GPU idles {time} ({share}, {per_step} a step) while the host does something that was not "
+		"The GPU idles {time} ({of_window}, {per_step} a step) while the host does something that was not "
 		"recorded; the longest gap is {longest}.",
-		"GPU 有 {time}（{share}，每步 {per_step}）空闲，其间主机所做的工作未被采集到；最长间隙 {longest}。" },
+		"GPU 有 {time}（{of_window}，每步 {per_step}）空闲，其间主机所做的工作未被采集到；最长间隙 {longest}。" },
 	.advice = {
 		"Record what would name it before changing anything: a blank stretch does not prove that Python is "
 		"the cause.",
@@ -80,6 +80,7 @@ const struct rule rule_host_unresolved = {
 	.refute = {
 		"With the missing recording, this time moves to named causes.",
 		"补充采集后，这段时间会归入有名称的原因。" },
+	.share_of = { "the time from the first to the last work", "首末任务之间的时间" },
 	.doc = "docs/analysis/findings.md#host-unresolved",
 	.check = check,
 };

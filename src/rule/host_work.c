@@ -21,9 +21,9 @@ const struct rule rule_host_work = {
 	.name = "host.work",
 	.title = { "The GPU waits for CPU work", "GPU 在等待 CPU 工作" },
 	.statement = {
-		"The GPU idles {time} ({share}, {per_step} a step) while the launching thread computes on the CPU, "
+		"The GPU idles {time} ({of_window}, {per_step} a step) while the launching thread computes on the CPU, "
 		"away from any launch: {there} of it in `{where}`; the longest is {longest}.",
-		"GPU 有 {time}（{share}，每步 {per_step}）空闲，其间启动线程在 CPU 上做与启动无关的工作，其中 "
+		"GPU 有 {time}（{of_window}，每步 {per_step}）空闲，其间启动线程在 CPU 上做与启动无关的工作，其中 "
 		"`{where}` 占 {there}；单次最长 {longest}。" },
 	.advice = {
 		"Take it out of the step or put it beside the GPU's work: another thread or process, fewer Python "
@@ -35,6 +35,7 @@ const struct rule rule_host_work = {
 		"Traced frames make Python slower than it is: if the step without stacks is much shorter, part of "
 		"this is the recording's.",
 		"记录 Python 栈帧会拖慢 Python：若不采集调用栈时每步明显变短，则其中一部分是采集开销。" },
+	.share_of = { "the time from the first to the last work", "首末任务之间的时间" },
 	.doc = "docs/analysis/findings.md#host-work",
 	.check = check,
 };

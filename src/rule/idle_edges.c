@@ -68,6 +68,7 @@ const struct rule rule_idle_edges = {
 	.refute = {
 		"If the capture began late or ended early, the device may have worked outside of what was recorded.",
 		"若采集开始得晚或结束得早，GPU 可能在未采集的时段内仍在工作。" },
+	.share_of = { "the window", "窗口" },
 	.doc = "docs/analysis/findings.md#idle-edges",
 	.check = check,
 };

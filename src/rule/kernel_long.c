@@ -125,6 +125,7 @@ const struct rule rule_kernel_long = {
 	.refute = {
 		"Where it runs beside other kernels, making it faster need not end the step earlier: see the what-if.",
 		"若它与其他 kernel 并行运行，加速它未必能让步骤更早结束：请看 what-if。" },
+	.share_of = { "the window", "窗口" },
 	.doc = "docs/analysis/findings.md#kernel-long",
 	.check = check,
 };

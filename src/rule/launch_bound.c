@@ -165,7 +165,7 @@ static void count_elementwise(const struct lookup *l, struct launch_facts *out)
 }
 
 static const struct phrase advice_with_graph = {
-	"{same} of {steps} steps launch the same sequence of kernels: capture the step as a CUDA graph "
+	"{same} of {steps} {steps:step|steps} launch the same sequence of kernels: capture the step as a CUDA graph "
 	"(`torch.cuda.graphs`, `torch.compile(mode=\"reduce-overhead\")`) and replay it with one launch. Or launch "
 	"less: fuse element-wise kernels ({elementwise} of {kernels} are), use fused optimizers (`fused=True`), "
 	"larger batches. Most at `{where}`.",
@@ -173,6 +173,11 @@ static const struct phrase advice_with_graph = {
 	"`torch.compile(mode=\"reduce-overhead\")`），一次启动即可重放。也可以减少启动次数：融合逐元素 kernel（"
 	"{kernels} 个中有 {elementwise} 个）、使用融合优化器（`fused=True`）、增大 batch。占比最大的位置："
 	"`{where}`。" };
+
+static const struct phrase whole_wait = {
+	"all of this wait; a graph of the step also takes out the CPU's work between the calls, which the model does "
+	"not replay",
+	"即这段等待的全部；整步捕获为 graph 还会省去各次调用之间的 CPU 工作，模型没有重放这一点" };
 
 static void check(const struct rule *self, const struct analysis *a, struct findings *out)
 {
@@ -221,8 +226,8 @@ static void check(const struct rule *self, const struct analysis *a, struct find
 	take_gain(f, l, "launch=0");
 	/* Replay of a graph saves what lies between the calls, too: the class's own idle time is its ceiling. */
 	if (f->own_advice && f->gain_low_ns != NULL_i64 && f->time_ns > f->gain_high_ns) {
-		f->gain_high_ns = f->time_ns;
-		f->gain_from = "launch=0 (the calls alone) to a graph of the whole step (all of the wait)";
+		f->bound_ns = f->time_ns;
+		f->bound = whole_wait;
 	}
 	arena_end(&scratch);
 }
@@ -231,10 +236,10 @@ const struct rule rule_launch_bound = {
 	.name = "launch.bound",
 	.title = { "Launch overhead", "启动开销" },
 	.statement = {
-		"The GPU waits {time} ({share}) for kernels to be launched: {submission} while the CPU is submitting, "
-		"{latency} between submission and begin. A kernel lasts {exec} at the median, the gap before it "
-		"{gap}, its launch call {api}.",
-		"GPU 有 {time}（{share}）在等待 kernel 启动：{submission} 花在 CPU 提交上，{latency} 花在提交之后到"
+		"The GPU waits {time} ({of_window}) for kernels to be launched: {submission} while the CPU is "
+		"submitting, {latency} between submission and begin. A kernel lasts {exec} at the median, the gap "
+		"before it {gap}, its launch call {api}.",
+		"GPU 有 {time}（{of_window}）在等待 kernel 启动：{submission} 花在 CPU 提交上，{latency} 花在提交之后到"
 		"开始执行之间。kernel 时长中位数 {exec}，其前的间隙 {gap}，启动调用 {api}。" },
 	.advice = {
 		"Launch less: fuse element-wise kernels ({elementwise} of {kernels} are), use `torch.compile` or "
@@ -246,6 +251,7 @@ const struct rule rule_launch_bound = {
 		"The profiler itself makes each call slower: if the step without it is shorter by about this time, "
 		"the overhead is the recording's.",
 		"采集本身会拉长每次调用：若不采集时每步缩短的时间与此相当，则这部分是采集开销。" },
+	.share_of = { "the time from the first to the last work", "首末任务之间的时间" },
 	.doc = "docs/analysis/findings.md#launch-bound",
 	.check = check,
 };

@@ -79,8 +79,8 @@ const struct rule rule_profiler_cost = {
 	.title = { "The profiler distorts the window", "采集开销影响结论" },
 	.statement = {
 		"The profiler's own work takes {work} on the busiest thread ({of_thread} of the window) and idles the "
-		"GPU for {time} ({share}); the longest piece is `{what}`.",
-		"采集自身的工作在最忙的线程上占 {work}（窗口的 {of_thread}），并使 GPU 空闲 {time}（{share}）；最长"
+		"GPU for {time} ({of_window}); the longest piece is `{what}`.",
+		"采集自身的工作在最忙的线程上占 {work}（窗口的 {of_thread}），并使 GPU 空闲 {time}（{of_window}）；最长"
 		"的一段是 `{what}`。" },
 	.advice = {
 		"Record less: no stacks, shapes or memory, no nodes of graphs, no CPU samples, a shorter window after "
@@ -90,6 +90,7 @@ const struct rule rule_profiler_cost = {
 	.refute = {
 		"If the step without the profiler is as long, the work was hidden.",
 		"若不采集时每步同样长，则这部分开销已被掩盖。" },
+	.share_of = { "the time from the first to the last work", "首末任务之间的时间" },
 	.doc = "docs/analysis/findings.md#profiler-cost",
 	.check = check,
 };

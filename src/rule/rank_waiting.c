@@ -84,6 +84,10 @@ static const struct phrase nothing_to_gain = {
 	"仅解决这一点不会有收益：即使该 rank 与其他 rank 同样快，每步也不会变短，因为其他 rank 的提交并不更快。请先"
 	"解决共同的瓶颈（launch.bound、host.work），再重新分析。" };
 
+static const struct phrase at_peer_speed = {
+	"with this rank as fast as its peers, whose own work sets the limit",
+	"假设该 rank 与其他 rank 同样快，此时受限于其他 rank 自身的工作" };
+
 /* "1"; where ranks were numbered here, with the process that is meant: "0 (pid 480)". */
 static const char *rank_words(const struct lookup *l, const struct rank_summary *r)
 {
@@ -108,8 +112,8 @@ static void tell(const struct rule *self, const struct lookup *l, const struct r
 		const int64_t most_ns = whole_ns((double)r->at_peer_speed_ns * l->n_steps);
 
 		f->time_ns = most_ns < f->time_ns ? most_ns : f->time_ns;
-		f->gain_low_ns = 0;
-		f->gain_high_ns = most_ns;
+		f->bound_ns = most_ns;
+		f->bound = at_peer_speed;
 		f->gain_from = arena_print(l->a->arena, "rank:%d=peers", r->rank);
 	}
 	f->coverage_of = l->a->ranks.n_collectives;

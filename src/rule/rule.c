@@ -39,7 +39,7 @@ struct finding *finding_add(struct findings *out, const struct rule *rule, enum 
 	}
 	out->of[out->n] = (struct finding){
 		.rule = rule, .state = state, .class = BOTTLENECK_UNDECIDED, .device = SIZE_MAX, .rank = NULL_i32,
-		.gain_low_ns = NULL_i64, .gain_high_ns = NULL_i64,
+		.gain_low_ns = NULL_i64, .gain_high_ns = NULL_i64, .bound_ns = NULL_i64,
 	};
 	return &out->of[out->n++];
 }

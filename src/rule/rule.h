@@ -12,7 +12,10 @@
 
 #include "analysis/analysis.h"
 
-/* One text in the languages of the reports; {name} stands for a value of the finding. */
+/*
+ * One text in the languages of the reports; {name} stands for a value of the finding, {name:time|times} for the word
+ * that fits it, {of_window} for its time at stake as a part of the window.
+ */
 struct phrase {
 	const char *en, *zh;
 };
@@ -52,8 +55,11 @@ struct finding {
 	struct evidence evidence[MAX_EVIDENCE];
 	size_t n_evidence;
 	uint64_t evidence_total;
-	int64_t gain_low_ns, gain_high_ns; /* from a what-if; NULL_i64 when not estimated */
-	const char *gain_from;             /* the what-if's words, or NULL */
+	int64_t gain_low_ns, gain_high_ns; /* what a what-if answers; NULL_i64 when none was asked */
+	const char *gain_from;             /* its words, or NULL */
+	/* What could come back at most where that is no answer of the model, and what it is; else NULL_i64. */
+	int64_t bound_ns;
+	struct phrase bound;
 	enum confidence confidence;
 	uint64_t coverage_have, coverage_of;
 	struct phrase reason;              /* of an abstained one: what is missing and what records it */
@@ -76,6 +82,7 @@ struct rule {
 	struct phrase statement;  /* {n} waits of the host a step, {share} of the time; most in {where} */
 	struct phrase advice;     /* in the field's words */
 	struct phrase refute;     /* what would show that it is wrong */
+	struct phrase share_of;   /* what the value "share" is a share of; none without such a value */
 	const char *doc;          /* docs/analysis/findings.md#sync-storm */
 	void (*check)(const struct rule *self, const struct analysis *a, struct findings *out);
 };

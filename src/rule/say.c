@@ -43,11 +43,14 @@ static const char *say_count(double number, struct arena *arena)
 	return said;
 }
 
+/* What is not 0 is not written as 0, and what is not all of it not as all. */
 static const char *say_share(double share, struct arena *arena)
 {
+	if (share == 0)
+		return "0 %";
 	if (share > 0 && share < 0.0005)
 		return "<0.1 %";
-	return arena_print(arena, "%.1f %%", 100 * share);
+	return share < 1 && share >= 0.9995 ? ">99.9 %" : arena_print(arena, "%.1f %%", 100 * share);
 }
 
 /* A name of the trace: nothing in it may end the code that it stands in, or the line. */
@@ -90,13 +93,39 @@ const char *value_say(const struct value *value, double number, struct arena *ar
 	}
 }
 
-/* The value named by n bytes, or "-". */
-static const char *say_named(const struct finding *f, const char *name, size_t n, struct arena *arena)
+/* The time at stake as a part of the window: what every report of gains and idle time is a part of. */
+static const char *say_of_window(const struct finding *f, bool in_chinese, struct arena *arena)
 {
+	const char *share = say_share(f->share_of_wall, arena);
+
+	return arena_print(arena, in_chinese ? "占窗口 %s" : "%s of the window", share);
+}
+
+/* The value named by n bytes, or "-". */
+static const char *say_named(const struct finding *f, const char *name, size_t n, bool in_chinese, struct arena *arena)
+{
+	static const char of_window[] = "of_window";
+
+	if (strlen(of_window) == n && memcmp(of_window, name, n) == 0)
+		return say_of_window(f, in_chinese, arena);
 	for (size_t i = 0; i < f->n_values; i++)
 		if (strlen(f->values[i].name) == n && memcmp(f->values[i].name, name, n) == 0)
 			return value_say(&f->values[i], f->values[i].number, arena);
 	return "-";
+}
+
+/* What stands between braces: a value's name, and behind a colon the words for one and for more of it. */
+static const char *say_place(const struct finding *f, const char *place, size_t n, bool in_chinese,
+			     struct arena *arena)
+{
+	const char *colon = memchr(place, ':', n);
+	const char *bar = colon ? memchr(colon, '|', n - (size_t)(colon - place)) : NULL;
+
+	if (!bar)
+		return say_named(f, place, n, in_chinese, arena);
+	if (strcmp(say_named(f, place, (size_t)(colon - place), in_chinese, arena), "1") == 0)
+		return arena_copy(arena, colon + 1, (size_t)(bar - colon) - 1);
+	return arena_copy(arena, bar + 1, n - (size_t)(bar + 1 - place));
 }
 
 const char *finding_say(const struct finding *f, const struct phrase *phrase, bool in_chinese, struct arena *arena)
@@ -119,7 +148,7 @@ const char *finding_say(const struct finding *f, const struct phrase *phrase, bo
 		close = strchr(p, '}');
 		if (!*p || !close)
 			break;
-		text_adds(&text, say_named(f, p + 1, (size_t)(close - p - 1), arena));
+		text_adds(&text, say_place(f, p + 1, (size_t)(close - p - 1), in_chinese, arena));
 		p = close + 1;
 	}
 	if (p && *p)

@@ -17,9 +17,9 @@ const struct rule rule_sync_blocking = {
 	.name = "sync.blocking",
 	.title = { "Blocking synchronisation", "阻塞式同步" },
 	.statement = {
-		"The host waits for the GPU {per_step} times a step, and after each wait the GPU idles until new work "
-		"arrives: {time} ({share}), {refill} of it while the queue is filled again. Most of it at `{where}`.",
-		"CPU 每步等待 GPU {per_step} 次，每次等待之后 GPU 要空等到新任务到来：共 {time}（{share}），其中 "
+		"The host waits for the GPU {per_step} {per_step:time|times} a step, and after each wait the GPU idles until new work "
+		"arrives: {time} ({of_window}), {refill} of it while the queue is filled again. Most of it at `{where}`.",
+		"CPU 每步等待 GPU {per_step} 次，每次等待之后 GPU 要空等到新任务到来：共 {time}（{of_window}），其中 "
 		"{refill} 用于重新填满队列。主要位置：`{where}`。" },
 	.advice = {
 		"Let the host run ahead: read the loss of this step during the next one (copy it with "
@@ -31,6 +31,7 @@ const struct rule rule_sync_blocking = {
 		"If the step is as long without the wait, the CPU does not keep up anyway: look at launch.bound and "
 		"at the what-if `host=0`.",
 		"若去掉等待后每步时间不变，说明 CPU 本来就跟不上：请看 launch.bound 与 what-if `host=0`。" },
+	.share_of = { "the time from the first to the last work", "首末任务之间的时间" },
 	.doc = "docs/analysis/findings.md#sync-blocking",
 	.check = check,
 };

@@ -13,11 +13,11 @@ const struct rule rule_sync_storm = {
 	.name = "sync.storm",
 	.title = { "Synchronisation storm", "同步风暴：步内反复同步" },
 	.statement = {
-		"The host waits for the GPU {per_step} times a step, with {launches_between} launches between two "
-		"waits. After each wait the GPU has nothing queued: {time} ({share}) of idle time follow from it. "
+		"The host waits for the GPU {per_step} {per_step:time|times} a step, with {launches_between} {launches_between:launch|launches} between two "
+		"waits. After each wait the GPU has nothing queued: {time} ({of_window}) of idle time follow from it. "
 		"Most waits are in `{where}` ({there} of {n}).",
 		"CPU 每步等待 GPU {per_step} 次，两次等待之间只下发了 {launches_between} 次。每次等待返回后 GPU 队列"
-		"已空，由此产生 {time}（{share}）的空闲。主要位置：`{where}`（{n} 次中的 {there} 次）。" },
+		"已空，由此产生 {time}（{of_window}）的空闲。主要位置：`{where}`（{n} 次中的 {there} 次）。" },
 	.advice = {
 		"Do not read results inside the loop: keep scalars on the device and read them once a step or less "
 		"often (`.item()`, `.cpu()`, `float(tensor)`, printing a tensor, `nonzero`, boolean masks and `if "
@@ -31,6 +31,7 @@ const struct rule rule_sync_storm = {
 		"bounds it, not the waits: see the what-if `host=0`.",
 		"若去掉 `{where}` 处的读取后每步时间不变，则瓶颈是两次等待之间的 CPU 工作而非同步本身：请对比 "
 		"what-if `host=0`。" },
+	.share_of = { "the time from the first to the last work", "首末任务之间的时间" },
 	.doc = "docs/analysis/findings.md#sync-storm",
 	.check = check,
 };

@@ -141,6 +141,7 @@ const struct rule rule_tensor_unused = {
 		"memory, tensor cores gain nothing.",
 		"若模型确实要求这些矩阵乘使用完整 FP32，则不适用；若它们受显存带宽限制，换用 Tensor Core 也没有收"
 		"益。" },
+	.share_of = { "compute time", "计算时间" },
 	.doc = "docs/analysis/findings.md#tensor-unused",
 	.check = check,
 };

@@ -123,7 +123,7 @@ TEST(render_text, begins_no_line_with_a_mark_behind_code)
 	               "  令；再录制新版本。\n");
 }
 
-TEST(render_text, cuts_long_names_in_tables)
+TEST(render_text, breaks_long_names_in_tables)
 {
 	static const enum phrase_id titles[] = { SAY_col_kernel, SAY_col_total };
 	struct document d = { .speech = { LANG_EN, &arena }, .title = "t" };
@@ -134,7 +134,8 @@ TEST(render_text, cuts_long_names_in_tables)
 	EXPECT_EQ_TEXT(text_of(&d, (struct look){ .width = 40 }),
 		       "t\n\n"
 		       "  Kernel                           Total\n"
-		       "  a_name_that_is_much_too_long_f…   1 ms\n");
+		       "  a_name_that_is_much_too_long_     1 ms\n"
+		       "  for_a_small_terminal\n");
 }
 
 TEST(render_markdown, escapes_what_it_would_take_for_itself)

@@ -81,8 +81,16 @@ TEST(speech, has_a_word_for_everything_that_analyses_name)
 
 TEST(speech, puts_values_where_the_language_wants_them)
 {
-	EXPECT_EQ_TEXT(say_with(&english, SAY_gain_one, "1", "2", "3", "x"), "1 of 2 (3), estimated by `x`");
-	EXPECT_EQ_TEXT(say_with(&chinese, SAY_gain_one, "1", "2", "3", "x"), "2 中的 1（3），由 `x` 估计");
+	EXPECT_EQ_TEXT(say_with(&english, SAY_gain_one, "1", "2", "3", "x"),
+	               "1 of 2 (3): the model's answer to `x`");
+	EXPECT_EQ_TEXT(say_with(&chinese, SAY_gain_one, "1", "2", "3", "x"), "2 中的 1（3）：模型对 `x` 的回答");
+}
+
+TEST(speech, takes_the_word_that_fits_a_number)
+{
+	EXPECT_EQ_TEXT(say_with(&english, SAY_denominator_steps, "1"), "a step (median of 1 step)");
+	EXPECT_EQ_TEXT(say_with(&english, SAY_denominator_steps, "1,001"), "a step (median of 1,001 steps)");
+	EXPECT_EQ_TEXT(say_with(&english, SAY_lost_records, "1", "20"), "1 loss told by the source (20 records)");
 }
 
 TEST(speech, takes_a_language_from_a_locale)

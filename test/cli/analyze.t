@@ -16,7 +16,7 @@ launch-bound
 # The first screen names the device, the cause and its share, and adds up.
 $ fathom analyze test/data/nsys/pageable_copy.sqlite.gz | sed -n '3,4p'
   GPU 0 took this long because it copied between host and device, with nothing to compute meanwhile:
-  copy-bound, 94.8 % of a step (median of 4).
+  copy-bound, 94.8 % of a step (median of 4 steps).
 $ fathom analyze test/data/nsys/pageable_copy.sqlite.gz | grep '# compute'
   # compute 503 µs (<0.1 %) + - exposed copy 1.07 s (94.0 %) + . idle 67.9 ms (6.0 %) = 1.14 s
 $ fathom analyze test/data/nsys/gpt_train.sqlite.gz | wc -l | awk '{ print $1 <= 24 }'

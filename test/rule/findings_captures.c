@@ -43,8 +43,10 @@ TEST(findings_of_captures, launch_bound_is_launch_overhead_of_tiny_kernels)
 		EXPECT_EQ_INT(told_place(&told, "launch.bound"), 1);
 		EXPECT_EQ_INT(f->severity, FINDING_CRITICAL);
 		EXPECT(f->own_advice); /* all steps launch the same: a graph */
-		EXPECT(f->gain_low_ns >= 0 && f->gain_low_ns < f->gain_high_ns);
-		EXPECT_EQ_INT(f->gain_high_ns, f->time_ns);
+		EXPECT(f->gain_low_ns >= 0 && f->gain_low_ns <= f->gain_high_ns);
+		EXPECT(f->gain_high_ns < f->bound_ns);
+		EXPECT_EQ_INT(f->bound_ns, f->time_ns);
+		EXPECT_EQ_TEXT(f->gain_from, "launch=0");
 		f = told_by(&told, "launch.tiny_kernels");
 		EXPECT(f);
 		EXPECT_EQ_INT(told_value(f, "per_step"), 1200);
@@ -180,7 +182,7 @@ TEST(findings_of_captures, a_straggler_that_costs_nothing_is_for_information)
 	EXPECT_EQ_INT(told_value(f, "late"), 33);
 	EXPECT_EQ_INT(told_value(f, "extra"), 40);
 	EXPECT_EQ_INT(f->severity, FINDING_INFO);
-	EXPECT_EQ_INT(f->gain_high_ns, 0);
+	EXPECT_EQ_INT(f->bound_ns, 0);
 	EXPECT(strstr(finding_say(f, &f->rule->advice, false, &told.arena), "Nothing comes back by this alone"));
 	told_end(&told);
 }

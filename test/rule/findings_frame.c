@@ -11,7 +11,7 @@ static const char *places_of_text(const char *p, struct arena *arena)
 	const char *out;
 
 	for (p = strchr(p, '{'); p; p = strchr(p + 1, '{'))
-		text_print(&t, "%.*s ", (int)strcspn(p + 1, "}"), p + 1);
+		text_print(&t, "%.*s ", (int)strcspn(p + 1, "}:"), p + 1);
 	out = arena_copy(arena, t.p ? t.p : "", t.n);
 	text_end(&t);
 	return out;
@@ -126,8 +126,9 @@ TEST(findings, round_no_share_away_and_scale_no_more_than_needed)
 		{ VALUE_NS, 0, "0 ns" },         { VALUE_NS, 999, "999 ns" },       { VALUE_NS, 1500, "1.50 µs" },
 		{ VALUE_NS, 999600, "1.00 ms" }, { VALUE_NS, 45e9, "45.0 s" },      { VALUE_NS, 123456e9, "123456 s" },
 		{ VALUE_COUNT, 7.75, "7.8" },    { VALUE_COUNT, 8, "8" },           { VALUE_COUNT, 1200, "1,200" },
-		{ VALUE_COUNT, -4, "-4" },       { VALUE_SHARE, 0.0001, "<0.1 %" }, { VALUE_SHARE, 0, "0.0 %" },
-		{ VALUE_SHARE, 1, "100.0 %" },   { VALUE_RATIO, 10, "10" },         { VALUE_RATIO, 1.4567, "1.46" },
+		{ VALUE_COUNT, -4, "-4" },       { VALUE_SHARE, 0.0001, "<0.1 %" }, { VALUE_SHARE, 0, "0 %" },
+		{ VALUE_SHARE, 1, "100.0 %" },   { VALUE_SHARE, 0.9999, ">99.9 %" },
+		{ VALUE_RATIO, 10, "10" },         { VALUE_RATIO, 1.4567, "1.46" },
 		{ VALUE_BYTES, 4, "4 B" },
 	};
 	struct arena arena = { 0 };
