@@ -81,6 +81,19 @@ void *block_grow(void *block, size_t n)
 	return p;
 }
 
+/* realloc would leave the large pages: a copy of what is there costs less than faults for what comes. */
+void *block_extend(void *block, size_t used, size_t n)
+{
+	void *p;
+
+	if (n < LARGE_BLOCK)
+		return block_grow(block, n);
+	p = block_take(n);
+	memcpy(p, block, used);
+	block_end(block);
+	return p;
+}
+
 void block_end(void *block)
 {
 	free(block);

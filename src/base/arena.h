@@ -48,6 +48,7 @@ void arena_end(struct arena *a);
  */
 void *block_take(size_t n);
 void *block_grow(void *block, size_t n);
+void *block_extend(void *block, size_t used, size_t n); /* the same for one that may become large: used bytes are kept */
 void block_end(void *block);
 
 /*

@@ -15,9 +15,6 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-#ifdef __GLIBC__
-#include <malloc.h>
-#endif
 
 #include "base/arena.h"
 
@@ -425,13 +422,6 @@ bool os_run(const char *const argv[], struct err *err)
 bool os_run_quietly(const char *const argv[], struct err *err)
 {
 	return run(argv, true, err);
-}
-
-void os_trim_memory(void)
-{
-#ifdef __GLIBC__
-	malloc_trim(0);
-#endif
 }
 
 int os_processors(void)

@@ -94,10 +94,10 @@ bool os_run(const char *const argv[], struct err *err) MUST_CHECK;
 bool os_run_quietly(const char *const argv[], struct err *err) MUST_CHECK; /* its output goes nowhere */
 
 /*
- * Give freed memory back to the system where it lies between blocks that live
- * on, in which the C library would keep it. Costs a walk over what is free.
+ * Call job(arg, i) for i from 0 to n - 1, on up to n_threads threads and no more than there are processors;
+ * the caller is one of them. Returns when all are done.
  */
-void os_trim_memory(void);
+void os_share(void (*job)(void *arg, size_t i), void *arg, size_t n, int n_threads);
 
 int os_processors(void);       /* that this process may use; at least 1 */
 int os_terminal_width(int fd); /* 0 when fd is no terminal */

@@ -1,19 +1,18 @@
 /*
  * trace/build.h - what builder.c and seal.c share; nobody else includes it.
  *
- * A growing column is a list of chunks of CHUNK_ROWS cells. A chunk that holds
- * only NULL does not exist: most columns of most traces cost nothing.
+ * A column that holds only NULL does not exist: most columns of most traces
+ * cost nothing. The others are arrays with room for as many rows as their table.
  */
 #pragma once
 
 #include "trace/builder.h"
 
-enum { CHUNK_ROWS = 4096, MOST_COLUMNS = 64 };
+enum { MOST_COLUMNS = 64 };
 
 struct build_table {
-	size_t n;
-	size_t n_chunks, room;         /* chunks begun, and length of the lists */
-	char **chunks[MOST_COLUMNS];   /* by column; NULL chunks are all NULL */
+	size_t n, room;              /* rows, and how many the columns have room for */
+	char *columns[MOST_COLUMNS]; /* NULL while all NULL */
 	enum state state;
 	enum state column_state[MOST_COLUMNS];
 };
@@ -59,7 +58,7 @@ struct builder {
 /* Bits of a type's NULL, as an unsigned integer of its size. */
 uint64_t cell_null_bits(enum cell_type type);
 
-/* Add to every time of a source's rows, in the arithmetic of 64 bits. */
+/* Add to every time of a source's rows. One that would leave the axis becomes NULL and is counted. */
 void shift_times(struct builder *b, const struct source_rows *rows, uint64_t by);
 
 /* What builder_process and its kin are told apart by. */
@@ -72,11 +71,3 @@ enum identity_kind {
 /* The row that a key was given, or NULL_ref; and give it one. */
 ref identity_find(struct builder *b, enum identity_kind kind, const void *key, size_t n);
 void identity_put(struct builder *b, enum identity_kind kind, const void *key, size_t n, ref row);
-
-/* Pointer to a cell that exists, or NULL where the whole chunk is NULL. */
-static inline const char *build_cell(const struct build_table *t, size_t column, size_t size, size_t row)
-{
-	const char *chunk = t->chunks[column] ? t->chunks[column][row / CHUNK_ROWS] : NULL;
-
-	return chunk ? chunk + row % CHUNK_ROWS * size : NULL;
-}

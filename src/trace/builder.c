@@ -1,5 +1,6 @@
 /*
- * trace/builder.c - rows and texts as importers give them; see builder.h.
+ * trace/builder.c - texts, identities and books as importers give them; see
+ * builder.h. Rows are in builder_rows.c.
  *
  * Nothing here is ordered: seal.c does that. Promises:
  *
@@ -11,25 +12,6 @@
 
 #include "base/hash.h"
 #include "trace/build.h"
-
-uint64_t cell_null_bits(enum cell_type type)
-{
-	switch (type) {
-	case TYPE_i64: return (uint64_t)NULL_i64;
-	case TYPE_u64: return NULL_u64;
-	case TYPE_i32: return (uint32_t)NULL_i32;
-	case TYPE_u16: return NULL_u16;
-	case TYPE_u8: return NULL_u8;
-	case TYPE_f64: {
-		const double null = NULL_f64;
-		uint64_t bits;
-
-		memcpy(&bits, &null, sizeof(bits));
-		return bits;
-	}
-	default: return NULL_u32;
-	}
-}
 
 struct builder *builder_begin(void)
 {
@@ -43,15 +25,9 @@ struct builder *builder_begin(void)
 
 void builder_drop(struct builder *b)
 {
-	for (size_t t = 0; t < N_TABLES; t++) {
-		for (size_t c = 0; c < MOST_COLUMNS; c++) {
-			char **chunks = b->tables[t].chunks[c];
-
-			for (size_t i = 0; chunks && i < b->tables[t].n_chunks; i++)
-				block_end(chunks[i]);
-			block_end(chunks);
-		}
-	}
+	for (size_t t = 0; t < N_TABLES; t++)
+		for (size_t c = 0; c < MOST_COLUMNS; c++)
+			block_end(b->tables[t].columns[c]);
 	block_end(b->texts);
 	block_end(b->text_slots);
 	block_end(b->identities.slots);
@@ -117,103 +93,6 @@ str_id builder_text(struct builder *b, const char *s)
 const char *builder_get_text(const struct builder *b, str_id id)
 {
 	return id == NULL_str ? NULL : b->texts[id].p;
-}
-
-/* ---- rows ---- */
-
-static void fill_null(char *chunk, enum cell_type type)
-{
-	uint64_t bits = cell_null_bits(type);
-
-	for (size_t i = 0; i < CHUNK_ROWS; i++)
-		memcpy(chunk + i * cell_sizes[type], &bits, cell_sizes[type]);
-}
-
-static char *begin_chunk(struct build_table *t, size_t column, enum cell_type type, size_t i)
-{
-	if (!t->chunks[column]) {
-		t->chunks[column] = block_take(t->room * sizeof(char *));
-		memset(t->chunks[column], 0, t->room * sizeof(char *));
-	}
-	if (!t->chunks[column][i]) {
-		t->chunks[column][i] = block_take(CHUNK_ROWS * cell_sizes[type]);
-		fill_null(t->chunks[column][i], type);
-	}
-	return t->chunks[column][i];
-}
-
-static void begin_chunks(struct build_table *t)
-{
-	if (t->n_chunks == t->room) {
-		size_t room = t->room ? t->room * 2 : 8;
-
-		for (size_t c = 0; c < MOST_COLUMNS; c++) {
-			if (!t->chunks[c])
-				continue;
-			t->chunks[c] = block_grow(t->chunks[c], room * sizeof(char *));
-			memset(t->chunks[c] + t->room, 0, (room - t->room) * sizeof(char *));
-		}
-		t->room = room;
-	}
-	t->n_chunks++;
-}
-
-/* A copy of a known size is one instruction. */
-static inline void put_cell(char *chunk, size_t at, const char *value, size_t size)
-{
-	switch (size) {
-	case 8: memcpy(chunk + at * 8, value, 8); break;
-	case 4: memcpy(chunk + at * 4, value, 4); break;
-	case 2: memcpy(chunk + at * 2, value, 2); break;
-	default: chunk[at] = *value;
-	}
-}
-
-ref builder_add(struct builder *b, enum table_id table, const void *row)
-{
-	const struct table_def *def = &table_defs[table];
-	struct build_table *t = &b->tables[table];
-	size_t i = t->n / CHUNK_ROWS, at = t->n % CHUNK_ROWS;
-
-	if (at == 0)
-		begin_chunks(t);
-	for (size_t c = 0; c < def->n_columns; c++) {
-		const enum cell_type type = def->columns[c].type;
-		const char *value = (const char *)row + def->columns[c].row_at;
-		char *chunk = t->chunks[c] ? t->chunks[c][i] : NULL;
-
-		if (!chunk) {
-			if (cell_is_null(type, value, 0))
-				continue;
-			chunk = begin_chunk(t, c, type, i);
-		}
-		put_cell(chunk, at, value, cell_sizes[type]);
-	}
-	return (ref)t->n++;
-}
-
-size_t builder_rows(const struct builder *b, enum table_id table)
-{
-	return b->tables[table].n;
-}
-
-void *builder_at(struct builder *b, enum table_id table, size_t column, ref row)
-{
-	const enum cell_type type = table_defs[table].columns[column].type;
-
-	return begin_chunk(&b->tables[table], column, type, row / CHUNK_ROWS) + row % CHUNK_ROWS * cell_sizes[type];
-}
-
-void builder_set_state(struct builder *b, enum table_id table, enum state state)
-{
-	if (state > b->tables[table].state)
-		b->tables[table].state = state;
-}
-
-void builder_set_column_state(struct builder *b, enum table_id table, size_t column, enum state state)
-{
-	if (state > b->tables[table].column_state[column])
-		b->tables[table].column_state[column] = state;
 }
 
 /* ---- identities ---- */
@@ -501,31 +380,6 @@ void builder_end_source(struct builder *b, int64_t zero_ns)
 	shift_times(b, rows, -(uint64_t)zero_ns);
 	b->source = NULL_ref;
 	b->last_coverage = NULL_ref;
-}
-
-/* Add to every time of the source's rows. One that would leave the axis becomes NULL and is counted. */
-void shift_times(struct builder *b, const struct source_rows *rows, uint64_t by)
-{
-	uint64_t n_lost = 0;
-
-	for (size_t t = 0; t < N_TABLES && by != 0; t++) {
-		for (size_t c = 0; c < table_defs[t].n_columns; c++) {
-			if (strcmp(table_defs[t].columns[c].unit, "TIME") != 0 || !b->tables[t].chunks[c])
-				continue;
-			for (size_t i = rows->first[t]; i < rows->last[t]; i++) {
-				int64_t *cell = (int64_t *)(uintptr_t)build_cell(&b->tables[t], c, 8, i);
-
-				if (!cell || *cell == NULL_i64)
-					continue;
-				if (__builtin_add_overflow(*cell, (int64_t)by, cell) || *cell == NULL_i64) {
-					*cell = NULL_i64;
-					n_lost++;
-				}
-			}
-		}
-	}
-	if (n_lost)
-		builder_lose(b, "overflow", "times", n_lost, "outside of 64-bit nanoseconds");
 }
 
 ref builder_source(const struct builder *b)

@@ -58,7 +58,10 @@ ref builder_add(struct builder *b, enum table_id table, const void *row);
 #undef INPUT
 #undef END
 
-/* Rows so far, and one value of one of them: BUILDER_AT(b, process, name, row) is an lvalue. */
+/*
+ * Rows so far, and one value of one of them: BUILDER_AT(b, process, name, row) is an lvalue. Values of
+ * following rows lie behind it. A pointer to it is good until a row is added to that table.
+ */
 size_t builder_rows(const struct builder *b, enum table_id table);
 void *builder_at(struct builder *b, enum table_id table, size_t column, ref row);
 #define BUILDER_AT(b, t, c, row) (*(__typeof__(((struct t##_row *)0)->c) *)builder_at((b), TABLE_##t, COL_##t##_##c, (row)))

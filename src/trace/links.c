@@ -10,39 +10,51 @@
 
 #include "trace/seal.h"
 
-/* Open addressing from (process, id) to a row. */
+/*
+ * Open addressing from (process, id) to the row that has both. Ids are mostly
+ * counted up, so those of one block of the table's size lie side by side, and
+ * only the block is hashed: rows in order of time then meet slots in order.
+ */
 struct links {
-	uint64_t *ids;
-	uint32_t *processes, *rows;
+	const uint32_t *correlations, *processes; /* by row; ids are correlations or externals */
+	const int64_t *externals;
+	uint32_t *rows;
 	size_t size;
+	unsigned shift; /* size is 1 << shift */
 };
 
 static void begin_links(struct links *l, size_t n)
 {
-	l->size = 16;
-	while (l->size < n * 2)
-		l->size *= 2;
-	l->ids = block_take(l->size * sizeof(*l->ids));
-	l->processes = block_take(l->size * sizeof(*l->processes));
+	for (l->shift = 4; (size_t)1 << l->shift < n * 2; l->shift++)
+		;
+	l->size = (size_t)1 << l->shift;
 	l->rows = block_take(l->size * sizeof(*l->rows));
 	memset(l->rows, 0xff, l->size * sizeof(*l->rows));
 }
 
-static void end_links(struct links *l)
+static bool is_link(const struct links *l, uint32_t row, uint32_t process, uint64_t id)
 {
-	block_end(l->ids);
-	block_end(l->processes);
-	block_end(l->rows);
+	return (l->correlations ? l->correlations[row] : (uint64_t)l->externals[row]) == id &&
+	       l->processes[row] == process;
 }
 
 static size_t find_link(const struct links *l, uint32_t process, uint64_t id)
 {
-	uint64_t hash = (id ^ (uint64_t)process << 40) * 0x9e3779b97f4a7c15u;
-	size_t at = (hash >> 20) & (l->size - 1);
+	const uint64_t block = ((id >> l->shift) ^ (uint64_t)process << 40) * 0x9e3779b97f4a7c15u;
+	size_t at = (id + (block >> 20)) & (l->size - 1);
 
-	while (l->rows[at] != NULL_ref && (l->ids[at] != id || l->processes[at] != process))
+	while (l->rows[at] != NULL_ref && !is_link(l, l->rows[at], process, id))
 		at = (at + 1) & (l->size - 1);
 	return at;
+}
+
+/* Of rows with one id, the first in the source. */
+static void put_link(struct links *l, const uint32_t *order, uint32_t row, uint64_t id)
+{
+	uint32_t *at = &l->rows[find_link(l, l->processes[row], id)];
+
+	if (*at == NULL_ref || (order && order[*at] > order[row]))
+		*at = row;
 }
 
 void *seal_find(struct seal *seal, enum table_id t, const char *column)
@@ -96,46 +108,44 @@ static uint32_t *row_processes(struct seal *seal, enum table_id t)
 	return out;
 }
 
+/* Give rows of a table the row of the call or op with their id, in a column of their own. */
+static void follow_links(struct seal *seal, const struct links *l, enum table_id t, const char *id, const char *link)
+{
+	const uint32_t *correlations = l->correlations ? seal_find(seal, t, id) : NULL;
+	const int64_t *externals = l->correlations ? NULL : seal_find(seal, t, id);
+	uint32_t *processes, *out;
+
+	if (!correlations && !externals)
+		return;
+	out = seal_column(seal, t, link);
+	processes = row_processes(seal, t);
+	for (size_t i = 0; i < seal->n[t]; i++) {
+		if (out[i] != NULL_ref || (correlations ? correlations[i] == NULL_u32 : externals[i] == NULL_i64))
+			continue;
+		out[i] = l->rows[find_link(l, processes[i], correlations ? correlations[i] : (uint64_t)externals[i])];
+	}
+	block_end(processes);
+}
+
 void link_launches(struct seal *seal)
 {
 	static const enum table_id linked[] = {
 		TABLE_kernel, TABLE_memcpy, TABLE_memset, TABLE_sync, TABLE_graph_run, TABLE_cuda_event, TABLE_memory,
 	};
-	const uint32_t *correlation = SEALED(seal, api, correlation), *order = SEALED(seal, api, source_row);
-	struct links calls;
+	struct links calls = { .correlations = SEALED(seal, api, correlation) };
 	uint32_t *processes;
 
-	if (!correlation)
+	if (!calls.correlations)
 		return;
 	begin_links(&calls, seal->n[TABLE_api]);
-	processes = row_processes(seal, TABLE_api);
-	for (size_t i = 0; i < seal->n[TABLE_api]; i++) {
-		size_t at;
-
-		if (correlation[i] == NULL_u32)
-			continue;
-		at = find_link(&calls, processes[i], correlation[i]);
-		if (calls.rows[at] != NULL_ref && (!order || order[calls.rows[at]] <= order[i]))
-			continue;
-		calls.ids[at] = correlation[i];
-		calls.processes[at] = processes[i];
-		calls.rows[at] = (uint32_t)i;
-	}
+	calls.processes = processes = row_processes(seal, TABLE_api);
+	for (size_t i = 0; i < seal->n[TABLE_api]; i++)
+		if (calls.correlations[i] != NULL_u32)
+			put_link(&calls, SEALED(seal, api, source_row), (uint32_t)i, calls.correlations[i]);
+	for (size_t k = 0; k < ARRAY_LEN(linked); k++)
+		follow_links(seal, &calls, linked[k], "correlation", "launch");
 	block_end(processes);
-	for (size_t k = 0; k < ARRAY_LEN(linked); k++) {
-		const uint32_t *id = seal_find(seal, linked[k], "correlation");
-		uint32_t *launch;
-
-		if (!id)
-			continue;
-		launch = seal_column(seal, linked[k], "launch");
-		processes = row_processes(seal, linked[k]);
-		for (size_t i = 0; i < seal->n[linked[k]]; i++)
-			if (id[i] != NULL_u32 && launch[i] == NULL_ref)
-				launch[i] = calls.rows[find_link(&calls, processes[i], id[i])];
-		block_end(processes);
-	}
-	end_links(&calls);
+	block_end(calls.rows);
 }
 
 void link_ops(struct seal *seal)
@@ -143,40 +153,18 @@ void link_ops(struct seal *seal)
 	static const enum table_id linked[] = {
 		TABLE_kernel, TABLE_memcpy, TABLE_memset, TABLE_api, TABLE_gpu_annotation,
 	};
-	const int64_t *external = SEALED(seal, op, external_id);
-	const uint32_t *order = SEALED(seal, op, source_row);
-	struct links ops;
+	struct links ops = { .externals = SEALED(seal, op, external_id) };
 	uint32_t *processes;
 
-	if (!external)
+	if (!ops.externals)
 		return;
 	begin_links(&ops, seal->n[TABLE_op]);
-	processes = row_processes(seal, TABLE_op);
-	for (size_t i = 0; i < seal->n[TABLE_op]; i++) {
-		size_t at;
-
-		if (external[i] == NULL_i64)
-			continue;
-		at = find_link(&ops, processes[i], (uint64_t)external[i]);
-		if (ops.rows[at] != NULL_ref && (!order || order[ops.rows[at]] <= order[i]))
-			continue;
-		ops.ids[at] = (uint64_t)external[i];
-		ops.processes[at] = processes[i];
-		ops.rows[at] = (uint32_t)i;
-	}
+	ops.processes = processes = row_processes(seal, TABLE_op);
+	for (size_t i = 0; i < seal->n[TABLE_op]; i++)
+		if (ops.externals[i] != NULL_i64)
+			put_link(&ops, SEALED(seal, op, source_row), (uint32_t)i, (uint64_t)ops.externals[i]);
+	for (size_t k = 0; k < ARRAY_LEN(linked); k++)
+		follow_links(seal, &ops, linked[k], "external_id", "op");
 	block_end(processes);
-	for (size_t k = 0; k < ARRAY_LEN(linked); k++) {
-		const int64_t *id = seal_find(seal, linked[k], "external_id");
-		uint32_t *op;
-
-		if (!id)
-			continue;
-		op = seal_column(seal, linked[k], "op");
-		processes = row_processes(seal, linked[k]);
-		for (size_t i = 0; i < seal->n[linked[k]]; i++)
-			if (id[i] != NULL_i64 && op[i] == NULL_ref)
-				op[i] = ops.rows[find_link(&ops, processes[i], (uint64_t)id[i])];
-		block_end(processes);
-	}
-	end_links(&ops);
+	block_end(ops.rows);
 }

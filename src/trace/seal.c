@@ -17,7 +17,8 @@
 #include "trace/build.h"
 #include "trace/seal.h"
 
-enum { MANY_ROWS = 1 << 16 };
+/* More threads than that hold more copies of columns at once. */
+enum { MANY_ROWS = 1 << 16, MOST_THREADS = 4 };
 
 /* ---- devices ---- */
 
@@ -176,7 +177,7 @@ static void *keep(struct trace *trace, void *block)
 	return block;
 }
 
-/* Looking at a cell makes its chunk, so a chunk may be all NULL after all. */
+/* Looking at a cell makes its column, so a column may be all NULL after all. */
 static bool is_all_null(const char *cells, size_t n, enum cell_type type)
 {
 	for (size_t i = 0; i < n; i++)
@@ -185,31 +186,15 @@ static bool is_all_null(const char *cells, size_t n, enum cell_type type)
 	return true;
 }
 
-/* A column as one array in the order of the rows as given; its chunks are gone. NULL when all NULL. */
-static char *gather_column(struct build_table *t, size_t c, enum cell_type type)
+/* A column in the order of the rows as given, no longer the builder's. NULL when all NULL. */
+static char *take_column(struct build_table *t, size_t c, enum cell_type type)
 {
-	const size_t size = cell_sizes[type];
-	const uint64_t null = cell_null_bits(type);
-	char *out;
+	char *cells = t->columns[c];
 
-	if (!t->chunks[c])
-		return NULL;
-	out = block_take(t->n * size);
-	for (size_t i = 0; i < t->n_chunks; i++) {
-		size_t first = i * CHUNK_ROWS, n = t->n - first < CHUNK_ROWS ? t->n - first : CHUNK_ROWS;
-		char *chunk = t->chunks[c][i];
-
-		if (chunk)
-			memcpy(out + first * size, chunk, n * size);
-		for (size_t k = 0; !chunk && k < n; k++)
-			memcpy(out + (first + k) * size, &null, size);
-		block_end(chunk);
-	}
-	block_end(t->chunks[c]);
-	t->chunks[c] = NULL;
-	if (!is_all_null(out, t->n, type))
-		return out;
-	block_end(out);
+	t->columns[c] = NULL;
+	if (!cells || !is_all_null(cells, t->n, type))
+		return cells;
+	block_end(cells);
 	return NULL;
 }
 
@@ -344,23 +329,64 @@ static uint32_t *invert(const uint32_t *rows, size_t n)
 	return now;
 }
 
-static void follow_refs(char **columns, enum table_id t, size_t n, uint32_t *const *now, const struct builder *b)
+/* What the threads that seal share: each writes the columns of the table at hand. */
+struct sealing {
+	struct builder *b;
+	struct seal *seal;
+	uint32_t *now[N_TABLES];
+};
+
+static void sort_table(void *sealing, size_t t)
 {
+	struct sealing *s = sealing;
+	char **columns = s->seal->columns[t];
+	const size_t n = s->seal->n[t];
+	uint32_t *rows;
+
+	for (size_t c = 0; c < table_defs[t].n_columns; c++)
+		columns[c] = take_column(&s->b->tables[t], c, table_defs[t].columns[c].type);
+	rows = order_table(s->b, (enum table_id)t, columns);
+	if (!rows)
+		return;
+	for (size_t c = 0; c < table_defs[t].n_columns; c++)
+		if (columns[c])
+			permute(&columns[c], cell_sizes[table_defs[t].columns[c].type], rows, n);
+	s->now[t] = invert(rows, n);
+	block_end(rows);
+}
+
+static void follow_refs(void *sealing, size_t t)
+{
+	struct sealing *s = sealing;
+
 	for (size_t c = 0; c < table_defs[t].n_columns; c++) {
 		const struct column_def *def = &table_defs[t].columns[c];
-		uint32_t *cells = (uint32_t *)columns[c];
+		uint32_t *cells = (uint32_t *)(void *)s->seal->columns[t][c];
 		enum table_id target;
 
 		if (def->type != TYPE_ref || !cells)
 			continue;
 		target = schema_find_table(def->unit);
-		for (size_t i = 0; i < n; i++) {
-			if (cells[i] >= b->tables[target].n)
+		for (size_t i = 0; i < s->seal->n[t]; i++) {
+			if (cells[i] >= s->seal->n[target])
 				cells[i] = NULL_ref;
-			else if (now[target])
-				cells[i] = now[target][cells[i]];
+			else if (s->now[target])
+				cells[i] = s->now[target][cells[i]];
 		}
 	}
+}
+
+/* Links and lanes are columns of their own, made of others. */
+static void link_or_lane(void *sealing, size_t i)
+{
+	struct sealing *s = sealing;
+
+	if (i > 0) {
+		give_lanes(s->seal);
+		return;
+	}
+	link_launches(s->seal);
+	link_ops(s->seal);
 }
 
 /* ---- the trace ---- */
@@ -401,11 +427,29 @@ static void keep_columns(struct builder *b, struct trace *trace, struct seal *se
 	}
 }
 
+/* Tables do not wait for each other, but for small ones a thread costs more than it does. */
+static struct seal *seal_tables(struct builder *b)
+{
+	struct sealing s = { .b = b, .seal = block_take(sizeof(*s.seal)) };
+	size_t most = 0;
+
+	memset(s.seal, 0, sizeof(*s.seal));
+	for (size_t t = 0; t < N_TABLES; t++) {
+		s.seal->n[t] = b->tables[t].n;
+		most = s.seal->n[t] > most ? s.seal->n[t] : most;
+	}
+	os_share(sort_table, &s, N_TABLES, most < MANY_ROWS ? 1 : MOST_THREADS);
+	os_share(follow_refs, &s, N_TABLES, most < MANY_ROWS ? 1 : MOST_THREADS);
+	for (size_t t = 0; t < N_TABLES; t++)
+		block_end(s.now[t]);
+	os_share(link_or_lane, &s, 2, most < MANY_ROWS ? 1 : 2);
+	return s.seal;
+}
+
 struct trace *builder_seal(struct builder *b, const char *path, struct err *err)
 {
 	struct trace *trace;
 	struct seal *seal;
-	uint32_t *now[N_TABLES] = { 0 };
 
 	if (!tell_ranks_apart(b, err)) {
 		builder_drop(b);
@@ -415,34 +459,7 @@ struct trace *builder_seal(struct builder *b, const char *path, struct err *err)
 	name_processes(b);
 	merge_times(b);
 	name_kernels(b);
-
-	seal = block_take(sizeof(*seal));
-	memset(seal, 0, sizeof(*seal));
-	for (size_t t = 0; t < N_TABLES; t++) {
-		uint32_t *rows;
-
-		seal->n[t] = b->tables[t].n;
-		for (size_t c = 0; c < table_defs[t].n_columns; c++)
-			seal->columns[t][c] = gather_column(&b->tables[t], c, table_defs[t].columns[c].type);
-		/* Else the chunks of all tables stay beside all columns: twice the memory at the peak. */
-		if (seal->n[t] >= MANY_ROWS)
-			os_trim_memory();
-		rows = order_table(b, t, seal->columns[t]);
-		if (!rows)
-			continue;
-		for (size_t c = 0; c < table_defs[t].n_columns; c++)
-			if (seal->columns[t][c])
-				permute(&seal->columns[t][c], cell_sizes[table_defs[t].columns[c].type], rows, seal->n[t]);
-		now[t] = invert(rows, seal->n[t]);
-		block_end(rows);
-	}
-	for (size_t t = 0; t < N_TABLES; t++)
-		follow_refs(seal->columns[t], t, seal->n[t], now, b);
-	for (size_t t = 0; t < N_TABLES; t++)
-		block_end(now[t]);
-	link_launches(seal);
-	link_ops(seal);
-	give_lanes(seal);
+	seal = seal_tables(b);
 
 	trace = block_take(sizeof(*trace));
 	memset(trace, 0, sizeof(*trace));

@@ -113,12 +113,21 @@ static inline void *spool_raw(struct spool_file *f, uint32_t kind, size_t bytes)
 	return p;
 }
 
+/* Written once in a process; the collector marks segments that hold such. */
+static inline bool spool_is_kept(enum spool_kind kind)
+{
+	return kind == SPOOL_TEXT || kind == SPOOL_SHAPE || kind == SPOOL_STREAM_OF || kind == SPOOL_API_NAME ||
+	       kind == SPOOL_NVTX_DOMAIN || kind == SPOOL_CONTEXT;
+}
+
 /* Copy a record; its first word is made here. */
 static inline void spool_put(struct spool_file *f, enum spool_kind kind, uint32_t flags, const void *record, size_t n)
 {
 	const size_t bytes = (n + 7) & ~(size_t)7;
 	const uint32_t word = SPOOL_WORD(kind, flags, bytes);
 
+	if (spool_is_kept(kind))
+		((struct spool_segment *)(void *)(f->p + f->at / SPOOL_SEGMENT * SPOOL_SEGMENT))->is_kept = 1;
 	memcpy(f->p + f->at, record, n);
 	memcpy(f->p + f->at, &word, sizeof(word));
 	f->at += bytes;

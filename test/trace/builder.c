@@ -237,7 +237,7 @@ TEST(builder, cuts_a_text_that_is_too_long_and_counts_the_rest)
 
 TEST(builder, keeps_many_rows_in_order)
 {
-	enum { N = 20011 }; /* several chunks, a prime */
+	enum { N = 20011 }; /* columns that grow often, a prime */
 	struct builder *b = builder_begin();
 	ref track;
 	struct trace *t;
@@ -251,6 +251,92 @@ TEST(builder, keeps_many_rows_in_order)
 	for (uint32_t i = 0; i < N; i++) {
 		EXPECT_EQ_INT(t->kernel.start_ns[i], i);
 		EXPECT_EQ_INT((int64_t)t->kernel.correlation[i] * 7919 % N, i);
+	}
+	trace_close(t);
+}
+
+/* Ids that share their low bits, or many high ones, and are those of two processes. */
+TEST(builder, finds_launches_by_ids_however_they_lie)
+{
+	static const uint32_t steps[] = { 1, 20, 1 << 12, 1 << 20, 0x10001 };
+	enum { N = 3001 };
+
+	for (size_t s = 0; s < ARRAY_LEN(steps); s++) {
+		struct builder *b = builder_begin();
+		struct trace *t;
+
+		begin(b, "a", NULL_i32, NULL_i64);
+		for (uint32_t p = 0; p < 2; p++) {
+			const ref process = builder_process(b, 1 + p, NULL_i64), track = builder_stream(b, process, 0, 1, 7);
+
+			for (uint32_t i = 0; i < N; i++) {
+				struct api_row api = row_null_api;
+
+				api.start_ns = api.end_ns = 2 * i + p;
+				api.track = builder_thread(b, process, 3);
+				api.correlation = i * steps[s];
+				builder_add_api(b, &api);
+				add_kernel(b, track, i * steps[s], 2 * i + p, 2 * i + p);
+			}
+		}
+		builder_end_source(b, 0);
+		t = seal(b);
+		for (uint32_t i = 0; i < 2 * N; i++) {
+			const ref call = t->kernel.launch[i];
+
+			/* An id that came round again is that of the first call. */
+			EXPECT_EQ_INT(t->api.correlation[call], t->kernel.correlation[i]);
+			EXPECT_EQ_INT(t->thread.process[t->api.track[call]], t->stream.process[t->kernel.track[i]]);
+			if ((uint64_t)N * steps[s] <= UINT32_MAX)
+				EXPECT_EQ_INT(t->api.start_ns[call], t->kernel.start_ns[i]);
+		}
+		trace_close(t);
+	}
+}
+
+/* Large enough for threads, large pages, and a column that begins late. */
+TEST(builder, seals_large_tables_as_small_ones)
+{
+	enum { N = 1100003, LATE = 1050001 };
+	struct builder *b = builder_begin();
+	struct trace *t;
+	ref process, streams[3];
+
+	begin(b, "a", NULL_i32, NULL_i64);
+	process = builder_process(b, 1, NULL_i64);
+	for (int k = 0; k < 3; k++)
+		streams[k] = builder_stream(b, process, 0, 1, 7 + k);
+	for (uint32_t i = 0; i < N; i++) {
+		struct kernel_row row = row_null_kernel;
+
+		row.start_ns = (int64_t)(N - i) * 3;
+		row.end_ns = row.start_ns + 2;
+		row.track = streams[i % 3];
+		row.correlation = i;
+		row.graph = i < LATE ? NULL_u32 : i * 2;
+		builder_add_kernel(b, &row);
+	}
+	for (uint32_t i = 0; i < N; i++) {
+		struct api_row row = row_null_api;
+
+		row.start_ns = row.end_ns = i;
+		row.track = builder_thread(b, process, 5);
+		row.correlation = i;
+		builder_add_api(b, &row);
+	}
+	builder_end_source(b, 0);
+	t = seal(b);
+	EXPECT_EQ_INT(t->kernel.n, N);
+	for (uint32_t i = 0; i < N; i++) {
+		const uint32_t was = t->kernel.correlation[i];
+
+		EXPECT_EQ_INT(t->kernel.start_ns[i], (int64_t)(N - was) * 3);
+		EXPECT_EQ_INT(t->kernel.track[i], was % 3);
+		EXPECT_EQ_INT(t->kernel.graph[i], was < LATE ? NULL_u32 : was * 2);
+		EXPECT_EQ_INT(t->kernel.launch[i], was);
+		EXPECT_EQ_INT(t->kernel.lane[i], 0);
+		EXPECT(i == 0 || t->kernel.track[i] != t->kernel.track[i - 1] ||
+		       t->kernel.start_ns[i] > t->kernel.start_ns[i - 1]);
 	}
 	trace_close(t);
 }

@@ -1,12 +1,14 @@
 /* import/spool/map.c - tables from numbers to numbers; see reader.h. */
 #include <string.h>
 
-#include "base/hash.h"
 #include "import/spool/reader.h"
 
+/* Every bit of the key reaches every bit of the place. */
 static size_t home(const struct spool_map *map, uint64_t key)
 {
-	return hash_bytes(&key, sizeof(key)) & (map->size - 1);
+	key = (key ^ key >> 32) * 0xd6e8feb86659fd93u;
+	key = (key ^ key >> 32) * 0xd6e8feb86659fd93u;
+	return (key ^ key >> 32) & (map->size - 1);
 }
 
 static size_t slot(const struct spool_map *map, uint64_t key)

@@ -8,7 +8,6 @@
  *       was on; threads are read one after the other, so it may be met first.
  *   (3) What is open at the end has no end.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "import/spool/reader.h"
@@ -234,25 +233,59 @@ struct numbered {
 	ref row;
 };
 
-static int compare_starts(const void *a, const void *b)
+/* Behind the last of the rows from `at` on that come in order. */
+static size_t run_end(const struct numbered *rows, size_t at, size_t n)
 {
-	const struct numbered *x = a, *y = b;
+	if (at == n)
+		return n;
+	for (at++; at < n && rows[at - 1].start_ns <= rows[at].start_ns; at++)
+		;
+	return at;
+}
 
-	if (x->start_ns != y->start_ns)
-		return x->start_ns < y->start_ns ? -1 : 1;
-	return x->row < y->row ? -1 : x->row > y->row;
+/* One pass of a stable merge sort that takes runs as it finds them: a thread's ranges come in order. */
+static size_t merge_runs(const struct numbered *rows, struct numbered *out, size_t n)
+{
+	size_t n_runs = 0;
+
+	for (size_t at = 0, middle, end; at < n; at = end, n_runs++) {
+		size_t i = at, k, put = at;
+
+		middle = k = run_end(rows, at, n);
+		end = run_end(rows, middle, n);
+		while (i < middle && k < end)
+			out[put++] = rows[rows[k].start_ns < rows[i].start_ns ? k++ : i++];
+		memcpy(out + put, rows + i, (middle - i) * sizeof(*out));
+		put += middle - i;
+		memcpy(out + put, rows + k, (end - k) * sizeof(*out));
+	}
+	return n_runs;
 }
 
 void spool_number_nvtx(struct builder *b, size_t first)
 {
 	const size_t n = builder_rows(b, TABLE_nvtx) - first;
-	struct numbered *rows = block_take(n * sizeof(*rows) + 1);
+	struct numbered *rows, *spare;
+	const int64_t *start_ns;
+	uint32_t *source_row;
 
+	if (n == 0)
+		return;
+	rows = block_take(n * sizeof(*rows));
+	spare = block_take(n * sizeof(*rows));
+	start_ns = &BUILDER_AT(b, nvtx, start_ns, (ref)first);
+	source_row = &BUILDER_AT(b, nvtx, source_row, (ref)first);
 	for (size_t i = 0; i < n; i++)
-		rows[i] = (struct numbered){ BUILDER_AT(b, nvtx, start_ns, (ref)(first + i)), (ref)(first + i) };
-	if (n)
-		qsort(rows, n, sizeof(*rows), compare_starts);
+		rows[i] = (struct numbered){ start_ns[i], (ref)i };
+	for (size_t n_runs = n; n_runs > 1;) {
+		struct numbered *merged = spare;
+
+		n_runs = merge_runs(rows, merged, n);
+		spare = rows;
+		rows = merged;
+	}
 	for (size_t i = 0; i < n; i++)
-		BUILDER_AT(b, nvtx, source_row, rows[i].row) = (uint32_t)(i + 1);
+		source_row[rows[i].row] = (uint32_t)(i + 1);
 	block_end(rows);
+	block_end(spare);
 }

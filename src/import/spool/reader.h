@@ -2,8 +2,9 @@
  * import/spool/reader.h - what the files that read a spool share.
  *
  * A spool is read one process after the other. Of each file the segments are
- * looked at first, then all records twice: what is written once and named by
- * others (texts, shapes, numbers of streams, contexts), then what happened.
+ * looked at first, then the records: what is written once and named by others
+ * (texts, shapes, numbers of streams, contexts) from the segments that are
+ * marked to hold such, then what happened from all.
  *
  *   (1) Segments are read into a buffer of one segment, so memory is bounded
  *       by what the builder keeps and the tables of one process.
@@ -12,6 +13,8 @@
  *   (3) Every record that was met is counted once: kept, used, lost, unknown.
  */
 #pragma once
+
+#include <string.h>
 
 #include "base/arena.h"
 #include "base/os.h"
@@ -186,9 +189,20 @@ struct target {
 /* A record's reader: p has n bytes, at least what its kind needs. */
 typedef enum count spool_reading(struct target *t, uint32_t word, const char *p, size_t n);
 
+/* A copy of a known size is a few instructions; a record of an older collector is shorter. */
+static inline void spool_take(void *out, size_t size, const char *p, size_t n)
+{
+	if (n >= size) {
+		memcpy(out, p, size);
+		return;
+	}
+	memset(out, 0, size);
+	memcpy(out, p, n);
+}
+
 #define TAKE(type, name) \
-	struct type name = { 0 }; \
-	memcpy(&name, p, n < sizeof(name) ? n : sizeof(name))
+	struct type name; \
+	spool_take(&name, sizeof(name), p, n)
 
 /* ---- target.c ---- */
 

@@ -142,6 +142,8 @@ static void read_segment(struct target *t, enum pass pass, const struct segment_
 	memcpy(&head, p, sizeof(head));
 	if (head.kind != SPOOL_SEGMENT_RECORDS)
 		return; /* cleaned for its next use since it was found */
+	if (pass == PASS_TABLES && !head.is_kept)
+		return; /* marked before the first such record is written */
 	t->thread = spool_thread_number(t, place->thread);
 	if (spool_time(place->first_ns, &t->segment_ns))
 		t->segment_ns = (int64_t)(t->head.start_ns & INT64_MAX);
