@@ -75,7 +75,8 @@ static const char *find_format(const struct analyze_options *o)
 	if (o->formats.n)
 		return o->formats.word[0];
 	for (size_t i = 0; dot && (name = question_format(i, &summary, &suffix)); i++)
-		if (strcasecmp(dot, suffix) == 0)
+		if (strcasecmp(dot, suffix) == 0 || strcasecmp(dot + 1, name) == 0 ||
+		    (strcasecmp(dot, ".htm") == 0 && strcmp(name, "html") == 0))
 			return name;
 	return "text";
 }

@@ -20,6 +20,7 @@
 
 #include "base/os.h"
 #include "cmd/command.h"
+#include "cmd/outputs.h"
 #include "cmd/profile.h"
 #include "report/render.h"
 #include "session/session.h"
@@ -342,6 +343,8 @@ static enum status check(const struct call *call, double *gate)
 		return wrong(call, "bench: --format: %s: expected text, json, csv or markdown", o->format);
 	if (o->higher_is_better && !o->metric)
 		return wrong(call, "bench: --higher-is-better: of a --metric only");
+	if (o->output && output_is_foreign(o->output))
+		return wrong(call, "bench: -o %s: runs are kept as JSON, for fathom diff (.json)", o->output);
 	if (o->output && os_exists(o->output) && !o->replace)
 		return wrong(call, "bench: %s: exists (-f replaces it)", o->output);
 	if (o->output && stat(o->output, &st) == 0 && !S_ISREG(st.st_mode))

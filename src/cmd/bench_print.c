@@ -7,6 +7,9 @@
 
 enum { SIDE, MEASURE, UNIT, RUNS, MEDIAN, LOW, HIGH, MEAN, P95, MIN, MAX, N_COLUMNS };
 
+/* Of fewer runs than have one in twenty p95 is the longest, which stands there anyway. */
+enum { LEAST_FOR_P95 = 20 };
+
 static const struct sheet_column columns[N_COLUMNS] = {
 	[SIDE]    = { "side", "Side", UNIT_TEXT },
 	[MEASURE] = { "measure", "Measure", UNIT_TEXT },
@@ -48,7 +51,8 @@ static void add_row(struct sheet *sheet, const struct bench *b, int side, enum m
 		row[HIGH] = cell_double(median.high);
 	}
 	row[MEAN] = cell_double(mean);
-	row[P95] = cell_double(quantile_of(values, n, 0.95));
+	if (n >= LEAST_FOR_P95)
+		row[P95] = cell_double(quantile_of(values, n, 0.95));
 	row[MIN] = cell_double(values[0]);
 	row[MAX] = cell_double(values[n - 1]);
 }

@@ -18,7 +18,7 @@ struct diff_options {
 	bool steps_are_runs, with_warm_up;
 };
 
-enum { DEFAULT_LIMIT = 10 };
+enum { DEFAULT_LIMIT = 10, LEAST_FOR_P95 = 20 };
 
 /* ---- options ---- */
 
@@ -131,6 +131,28 @@ static enum status status_of(enum outcome outcome)
 	}
 }
 
+/* What was asked for and changes nothing, or says little. */
+static void note_idle_options(const struct call *call, const struct diff_side *before, const struct diff_side *after,
+			      const struct comparison *c)
+{
+	const struct diff_options *o = call->options;
+	const struct {
+		const char *name;
+		bool is_given;
+	} of_steps[] = {
+		{ "step", o->step }, { "steps", o->steps }, { "with-warm-up", o->with_warm_up },
+	};
+	const size_t old = samples_n(&c->before.samples), new = samples_n(&c->after.samples), n = old < new ? old : new;
+
+	for (size_t i = 0; i < ARRAY_LEN(of_steps); i++)
+		if (of_steps[i].is_given && (before->is_bench || after->is_bench))
+			ui_note(call->ui, "diff: --%s changes nothing for files of fathom bench, which have runs and no steps",
+				of_steps[i].name);
+	if (o->statistic && strcmp(o->statistic, "p95") == 0 && n < LEAST_FOR_P95)
+		ui_note(call->ui, "diff: --statistic: p95 of %zu %s is the longest: it takes %d to have one in twenty", n,
+			n == 1 ? "iteration" : "iterations", LEAST_FOR_P95);
+}
+
 static enum status run(struct call *call)
 {
 	const struct diff_options *o = call->options;
@@ -154,6 +176,7 @@ static enum status run(struct call *call)
 	}
 	ui_clear(call->ui);
 	c = compare(before.runs, before.n, after.runs, after.n, &args, call->arena);
+	note_idle_options(call, &before, &after, &c);
 	printing.before = &before;
 	printing.after = &after;
 	if (!diff_print(&c, &printing, &out, call->err)) {

@@ -10,6 +10,7 @@ struct diff_side {
 	const char *words;        /* as written */
 	struct run *runs;
 	size_t n;
+	bool is_bench;            /* of files of fathom bench, which have runs and no steps */
 };
 
 /*

@@ -234,11 +234,16 @@ static void add_interval(const struct printing *with)
 			   with->is_markdown ? "- " : "", c->mean_low, c->mean_high);
 }
 
+/* Of fewer iterations than have one in twenty p95 is the longest, which stands there anyway. */
 static void add_numbers(const struct printing *with, const char *word, const struct side *s)
 {
-	text_print(with->out, "%s%s: median %s, mean %s, p95 %s, min %s, max %s\n", with->is_markdown ? "- " : "", word,
-		   in_words(with, s->median), in_words(with, s->mean), in_words(with, s->p95), in_words(with, s->min),
-		   in_words(with, s->max));
+	enum { LEAST_FOR_P95 = 20 };
+
+	text_print(with->out, "%s%s: median %s, mean %s", with->is_markdown ? "- " : "", word,
+		   in_words(with, s->median), in_words(with, s->mean));
+	if (samples_n(&s->samples) >= LEAST_FOR_P95)
+		text_print(with->out, ", p95 %s", in_words(with, s->p95));
+	text_print(with->out, ", min %s, max %s\n", in_words(with, s->min), in_words(with, s->max));
 }
 
 static void add_conditions(const struct printing *with)

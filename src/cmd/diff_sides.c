@@ -222,5 +222,6 @@ bool diff_read(struct diff_side *out, const char *words, const struct measure_ar
 	for (size_t i = 0; i < paths.n; i++)
 		if (!*paths.word[i])
 			return fail(call->err, "%s: a name of a file is missing at a comma", words);
-	return bench_is_file(paths.word[0]) ? read_benches(out, &paths, call) : read_traces(out, &paths, args, call);
+	out->is_bench = bench_is_file(paths.word[0]);
+	return out->is_bench ? read_benches(out, &paths, call) : read_traces(out, &paths, args, call);
 }

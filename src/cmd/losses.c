@@ -9,6 +9,15 @@
 
 #include "trace/trace.h"
 
+/* True for a file among several that could not be read: import said so when it met it. */
+static bool is_told(const struct trace *trace, const char *kind, const char *place, const char *detail)
+{
+	const size_t n = place ? strlen(place) : 0;
+
+	return !trace->file && kind && strcmp(kind, "unreadable") == 0 && detail && n &&
+	       strncmp(detail, place, n) == 0 && detail[n] == ':';
+}
+
 void note_losses(struct trace *trace, const struct ui *asked)
 {
 	struct ui loud = *asked, *ui = &loud;
@@ -27,6 +36,8 @@ void note_losses(struct trace *trace, const struct ui *asked)
 		const char *detail = trace_text(trace, loss->detail[i]);
 		const char *place = trace_text(trace, loss->place[i]), *kind = trace_text(trace, loss->kind[i]);
 
+		if (is_told(trace, kind, place, detail))
+			continue;
 		/* The place of what a whole file lost is the file. */
 		if (name && place && strcmp(name, place) == 0)
 			place = "file";

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/os.h"
 #include "base/text.h"
@@ -12,6 +13,20 @@
 bool output_is_console(const char *output)
 {
 	return strcmp(output, "-") == 0;
+}
+
+bool output_is_foreign(const char *path)
+{
+	static const char *const endings[] = { "pdf", "ps",  "doc",  "docx", "odt", "rtf",    "tex",    "xls",     "xlsx",
+					       "ods", "csv", "tsv",  "ppt",  "pptx", "png",   "jpg",    "jpeg",    "gif",
+					       "svg", "xml", "yaml", "yml",  "toml", "rst",   "ipynb",  "parquet", "arrow",
+					       "db",  "sql", "zip",  "gz",   "zst",  "fathom", "sqlite", "nsys-rep", "ncu-rep" };
+	const char *slash = strrchr(path, '/'), *dot = strrchr(slash ? slash : path, '.');
+
+	for (size_t i = 0; dot && i < ARRAY_LEN(endings); i++)
+		if (strcasecmp(dot + 1, endings[i]) == 0)
+			return true;
+	return false;
 }
 
 const char *output_nth(const struct words *words, size_t i)

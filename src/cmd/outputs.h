@@ -23,5 +23,11 @@ const char *output_path(const struct call *call, const struct trace *trace, cons
 /* Write it there; replace says whether a file may be there already. */
 bool output_write(const struct call *call, const char *path, bool replace, const struct text *text) MUST_CHECK;
 
+/*
+ * True when a file's ending says a format that Fathom's reports do not have: .pdf, .docx, .png. What is no ending, or one
+ * that nobody knows, is as good as .txt.
+ */
+bool output_is_foreign(const char *path);
+
 /* The word of a list for the i-th table: a list that is too short repeats its last word. NULL for an empty one. */
 const char *output_nth(const struct words *words, size_t i);

@@ -151,6 +151,21 @@ $ fathom analyze -o '' no-such-file
 fathom: analyze: --output: no file named
 ? 2
 
+$ fathom analyze -o report.pdf no-such-file
+fathom: analyze: -o report.pdf: no report has this format (.txt, .md, .json or .html; -f chooses one for any name)
+? 2
+$ fathom analyze --rank 1,2 test/data/torch/gpt_train.json.gz
+fathom: analyze: --rank: 2 ranks for 1 file
+? 2
+$ fathom analyze -o report.htm test/data/torch/gpt_train.json.gz; head -n 1 report.htm; fathom analyze -f json -o report.pdf test/data/torch/gpt_train.json.gz; head -c 1 report.pdf; echo
+<!DOCTYPE html>
+{
+
+# One of several files that cannot be read is told once, and is no part of the report.
+$ echo nothing > none.json; fathom analyze none.json test/data/ddp/balanced.rank0.json.gz test/data/ddp/balanced.rank1.json.gz 2>&1 | head -n 2 | cut -c1-80
+fathom: note: none.json: not a format that Fathom reads (a .fathom file, an Nsig
+balanced.rank0.json.gz, balanced.rank1.json.gz · 6 steps (ProfilerStep of 2 ran
+
 # What changes nothing is told.
 $ fathom analyze -r gpu_gaps --path rows.csv --steps 1-2 test/data/nsys/step.sqlite.gz 2>&1 > /dev/null
 fathom: note: analyze: --steps changes nothing with rules

@@ -15,7 +15,7 @@ A,max RSS,MB,3
 
 # A number of the program's own is what is compared: the group of the last match.
 $ fathom bench -n 5 -w 0 -m 'ms ([0-9.]+)' --format csv -- sh -c 'echo ms 9; echo ms 2.5' | grep metric
-A,metric,,5,2.500,2.500,2.500,2.500,2.500,2.500,2.500
+A,metric,,5,2.500,2.500,2.500,2.500,,2.500,2.500
 $ fathom bench -n 5 -w 0 -m 'ms ([0-9.]+)' --vs 'echo ms 3' -- sh -c 'echo ms 2.5' | tail -n 3
 B / A = 1.2000, 95 % interval 1.2000 to 1.2000 (percentiles; 10000 draws, seed 20190131)
 Ratio of means by Fieller: 1.2000 to 1.2000
@@ -28,6 +28,10 @@ $ fathom bench -n 5 -w 0 -m 'ms ([0-9.]+)' --higher-is-better --vs 'echo ms 2' -
 Verdict: regressed (gate 2 %)
 $ fathom bench -n 5 -w 0 -m 'ms ([0-9.]+)' --gate 25% --vs 'echo ms 3' -- sh -c 'echo ms 2.5' | tail -n 1
 Verdict: unchanged (gate 25 %)
+
+# A percentile needs as many runs as have one beyond it: p95 twenty of them.
+$ fathom bench -n 20 -w 0 -m 'ms ([0-9.]+)' --format csv -- sh -c 'echo ms 2.5' | grep metric
+A,metric,,20,2.500,2.500,2.500,2.500,2.500,2.500,2.500
 
 # One run tells nothing about runs.
 $ fathom bench -n 1 -w 0 -m 'ms ([0-9.]+)' --vs 'echo ms 3' -- sh -c 'echo ms 2.5' > /dev/null
@@ -86,7 +90,7 @@ fathom: bench: no more could be started after N of N runs
 # The verdict is in markdown, too.
 $ fathom bench -n 5 -w 0 -m 'ms ([0-9.]+)' --format markdown --vs 'echo ms 3' -- echo ms 2.5 | grep '^    A\|^| A | metric\|Verdict'
     A: echo ms 2.5
-| A | metric |  | 5 | 2.500 | 2.500 | 2.500 | 2.500 | 2.500 | 2.500 | 2.500 |
+| A | metric |  | 5 | 2.500 | 2.500 | 2.500 | 2.500 |  | 2.500 | 2.500 |
     Verdict: regressed (gate 2 %)
 
 # Runs are kept, and two files are compared.
@@ -96,9 +100,16 @@ $ fathom bench -n 6 -w 0 -m 'ms ([0-9.]+)' -o c.json -- sh -c 'echo ms 5' > /dev
 $ fathom bench -n 2 -o a.json -- true
 fathom: bench: a.json: exists (-f replaces it)
 ? 2
+$ fathom bench -n 2 -o a.csv -- true
+fathom: bench: -o a.csv: runs are kept as JSON, for fathom diff (.json)
+? 2
 $ python3 -c 'import json; d = json.load(open("a.json")); print(d["format"], d["version"], len(d["runs"]), d["runs"][5]["metric"], d["summary"][0]["median"])'
 fathom bench 1 6 2.5 2.5
 $ fathom diff a.json b.json | grep Verdict
+Verdict: unchanged (gate 2 %)
+$ fathom diff --step step --statistic p95 a.json b.json | grep Verdict
+fathom: note: diff: --step changes nothing for files of fathom bench, which have runs and no steps
+fathom: note: diff: --statistic: p95 of 6 iterations is the longest: it takes 20 to have one in twenty
 Verdict: unchanged (gate 2 %)
 $ fathom diff a.json a.json | grep Verdict
 Verdict: unchanged: both sides are the same recording, row by row (gate 2 %)

@@ -35,8 +35,8 @@ $ fathom import -q --rank 7 test/data/ddp/balanced.rank0.json.gz -o seven.fathom
 $ fathom info --format json --processes --rank 3 seven.fathom | grep -o '"rank": [0-9]*'
 "rank": 3
 $ fathom stats --rank 1 step.fathom two.fathom
-fathom: --rank: 1 rank for 2 files
-? 1
+fathom: stats: --rank: 1 rank for 2 files
+? 2
 $ fathom stats --rank x step.fathom
 fathom: stats: --rank: x is no number from 0 on
 ? 2
