@@ -207,7 +207,7 @@ TEST(timeline, folds_inner_calls_into_the_outermost)
 
 	EXPECT_EQ_INT(tl.n_calls, 2);
 	EXPECT_EQ_INT(tl.calls[0].class, CALL_LAUNCH);
-	EXPECT_EQ_INT(tl.calls[0].n_ops, 1);
+	EXPECT_EQ_INT(tl.calls[0].first_op, 0);
 	EXPECT_EQ_INT(tl.ops[0].call, 0);
 	EXPECT_EQ_INT(tl.ops[0].flags & OP_ORPHAN, 0);
 	EXPECT_EQ_INT(tl.call_of_api[tl.trace->kernel.launch[0]], 0);
@@ -245,12 +245,12 @@ TEST(timeline, orders_a_stream_by_submission)
 	const struct op *second = find_op(&tl, "second"), *third = find_op(&tl, "third");
 
 	EXPECT_EQ_TEXT(name_of(&tl, second->before), "first");
-	EXPECT_EQ_INT(second->ready_ns, 50);
+	EXPECT_EQ_INT(op_ready_ns(&tl, second), 50);
 	EXPECT_EQ_INT(second->release, RELEASE_STREAM);
 	EXPECT_EQ_INT(second->flags, OP_OVERLAPS);
 	EXPECT_EQ_INT(tl.n_overlaps, 1);
 	EXPECT_EQ_TEXT(name_of(&tl, third->before), "orphan");
-	EXPECT_EQ_INT(find_op(&tl, "first")->ready_ns, NULL_i64);
+	EXPECT_EQ_INT(op_ready_ns(&tl, find_op(&tl, "first")), NULL_i64);
 	EXPECT_EQ_INT(find_op(&tl, "first")->release, RELEASE_NONE);
 }
 
@@ -271,7 +271,7 @@ TEST(timeline, releases_by_the_event_that_a_stream_waits_for)
 	const struct timeline tl = build(EVENT_WAIT, &arena);
 	const struct op *op = find_op(&tl, "waiter");
 
-	EXPECT_EQ_INT(op->ready_ns, 90);
+	EXPECT_EQ_INT(op_ready_ns(&tl, op), 90);
 	EXPECT_EQ_TEXT(name_of(&tl, op->releaser), "[CUDA memcpy HtoD]");
 	EXPECT_EQ_INT(op->release, RELEASE_EVENT);
 	EXPECT_EQ_INT(op->flags, 0);
@@ -291,7 +291,7 @@ TEST(timeline, releases_by_an_event_of_another_device)
 		"kernel waiter stream=7 launch=7..8                       85..90\n",
 		&arena);
 
-	EXPECT_EQ_INT(find_op(&tl, "waiter")->ready_ns, 80);
+	EXPECT_EQ_INT(op_ready_ns(&tl, find_op(&tl, "waiter")), 80);
 	EXPECT_EQ_INT(find_op(&tl, "waiter")->release, RELEASE_REMOTE);
 }
 
@@ -311,7 +311,7 @@ TEST(timeline, hands_on_what_a_recording_stream_waited_for)
 		"kernel sink stream=9 launch=10..11                       85..90\n",
 		&arena);
 
-	EXPECT_EQ_INT(find_op(&tl, "sink")->ready_ns, 80);
+	EXPECT_EQ_INT(op_ready_ns(&tl, find_op(&tl, "sink")), 80);
 	EXPECT_EQ_TEXT(name_of(&tl, find_op(&tl, "sink")->releaser), "source");
 }
 
@@ -326,7 +326,7 @@ TEST(timeline, finds_an_event_by_the_correlation_of_its_record)
 		"kernel sink stream=7 launch=10..11                       85..90\n",
 		&arena);
 
-	EXPECT_EQ_INT(find_op(&tl, "sink")->ready_ns, 80);
+	EXPECT_EQ_INT(op_ready_ns(&tl, find_op(&tl, "sink")), 80);
 	EXPECT_EQ_INT(find_op(&tl, "sink")->release, RELEASE_EVENT);
 }
 
@@ -352,7 +352,7 @@ TEST(timeline, does_not_resolve_waits_that_no_row_describes)
 		&arena);
 
 	EXPECT_EQ_INT(find_op(&unknown, "c")->flags, OP_UNRESOLVED);
-	EXPECT_EQ_INT(find_op(&unknown, "c")->ready_ns, 60);
+	EXPECT_EQ_INT(op_ready_ns(&unknown, find_op(&unknown, "c")), 60);
 	EXPECT_EQ_INT(find_op(&unknown, "d")->flags, 0);
 	EXPECT_EQ_INT(unknown.n_unresolved, 1);
 	EXPECT_EQ_INT(alone.n_unresolved, 0);
@@ -373,11 +373,11 @@ TEST(timeline, lets_the_legacy_default_stream_wait_for_blocking_streams)
 		"kernel freely   stream=9 launch=8..9  205..210\n",
 		&arena);
 
-	EXPECT_EQ_INT(find_op(&tl, "default")->ready_ns, 80);
+	EXPECT_EQ_INT(op_ready_ns(&tl, find_op(&tl, "default")), 80);
 	EXPECT_EQ_INT(find_op(&tl, "default")->release, RELEASE_LEGACY);
-	EXPECT_EQ_INT(find_op(&tl, "after")->ready_ns, 90);
+	EXPECT_EQ_INT(op_ready_ns(&tl, find_op(&tl, "after")), 90);
 	EXPECT_EQ_INT(find_op(&tl, "after")->release, RELEASE_LEGACY);
-	EXPECT_EQ_INT(find_op(&tl, "freely")->ready_ns, 200);
+	EXPECT_EQ_INT(op_ready_ns(&tl, find_op(&tl, "freely")), 200);
 	EXPECT_EQ_INT(find_op(&tl, "freely")->release, RELEASE_STREAM);
 }
 
@@ -585,7 +585,7 @@ TEST(timeline, takes_the_last_record_before_a_wait)
 		"kernel waiter stream=7 launch=10..11             45..50\n",
 		&arena);
 
-	EXPECT_EQ_INT(find_op(&tl, "waiter")->ready_ns, 40);
+	EXPECT_EQ_INT(op_ready_ns(&tl, find_op(&tl, "waiter")), 40);
 	EXPECT_EQ_INT(find_op(&tl, "waiter")->release, RELEASE_EVENT);
 }
 
@@ -604,7 +604,7 @@ TEST(timeline, finds_the_stream_that_a_row_means_on_another_device)
 		"sync kind=wait device=0 stream=7 correlation=53           12..60\n",
 		&arena);
 
-	EXPECT_EQ_INT(find_op(&tl, "waiter")->ready_ns, 40);
+	EXPECT_EQ_INT(op_ready_ns(&tl, find_op(&tl, "waiter")), 40);
 	EXPECT_EQ_INT(find_op(&tl, "waiter")->release, RELEASE_EVENT);
 	EXPECT_EQ_TEXT(name_of(&tl, find_call(&tl, "cudaStreamSynchronize")->waits), "waiter");
 }

@@ -19,7 +19,7 @@ static void count_launches(const struct timeline *tl, struct interval window, ui
 		if (c->class != CALL_LAUNCH || c->start_ns < window.start_ns || c->end_ns > window.end_ns)
 			continue;
 		++*n;
-		*n_with_work += c->n_ops > 0;
+		*n_with_work += c->first_op != NULL_ref;
 	}
 }
 

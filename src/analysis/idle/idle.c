@@ -141,7 +141,7 @@ static uint32_t find_drain(struct gaps *g, const struct gap *gap, struct host *h
 
 static enum trigger trigger_of(struct gaps *g, struct gap *gap, const struct op *after, const struct api_call *call)
 {
-	const int64_t g0 = gap->start_ns, x = after->ready_ns;
+	const int64_t g0 = gap->start_ns, x = op_ready_ns(g->w.tl, after);
 
 	if (x != NULL_i64 && x > g0 && x > call->start_ns)
 		return TRIGGER_DEPENDENCY;
@@ -216,7 +216,7 @@ static int64_t clamp(int64_t t, int64_t low, int64_t high)
 /* Asked for and ready, and begun so much later that something held the device which no record shows. */
 static bool is_late(const struct gaps *g, const struct op *after, const struct api_call *call)
 {
-	const int64_t x = after->ready_ns;
+	const int64_t x = op_ready_ns(g->w.tl, after);
 	int64_t due_ns = call->end_ns > g->w.gap_start_ns ? call->end_ns : g->w.gap_start_ns;
 
 	due_ns = x != NULL_i64 && x > due_ns ? x : due_ns;
@@ -267,7 +267,7 @@ static void split_dependency(struct gaps *g, const struct op *after, int64_t sta
 /* Explain a part of a gap: all of it, but for what counters saw. */
 static void split(struct gaps *g, const struct op *after, const struct api_call *call, struct interval part)
 {
-	const int64_t x = after->ready_ns;
+	const int64_t x = op_ready_ns(g->w.tl, after);
 	struct host *h = host_of_call(g, call);
 
 	if (x != NULL_i64 && x > call->start_ns) {

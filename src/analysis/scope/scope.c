@@ -22,17 +22,19 @@ void call_sums_begin(struct call_sums *out, const struct timeline *tl, struct ar
 	out->n_ops = arena_array(arena, uint32_t, tl->n_calls + 1);
 	out->last_end_ns = arena_array(arena, int64_t, tl->n_calls);
 	out->thread_of = arena_array(arena, uint32_t, tl->trace->thread.n);
-	for (size_t i = 0; i < tl->n_calls; i++) {
-		out->n_ops[i + 1] = out->n_ops[i] + tl->calls[i].n_ops;
+	for (size_t i = 0; i < tl->n_calls; i++)
 		out->last_end_ns[i] = NULL_i64;
-	}
 	for (size_t i = 0; i < tl->n_ops; i++) {
 		const uint32_t call = tl->ops[i].call;
 
-		if (call != NULL_ref &&
-		    (out->last_end_ns[call] == NULL_i64 || tl->ops[i].end_ns > out->last_end_ns[call]))
+		if (call == NULL_ref)
+			continue;
+		out->n_ops[call + 1]++;
+		if (out->last_end_ns[call] == NULL_i64 || tl->ops[i].end_ns > out->last_end_ns[call])
 			out->last_end_ns[call] = tl->ops[i].end_ns;
 	}
+	for (size_t i = 0; i < tl->n_calls; i++)
+		out->n_ops[i + 1] += out->n_ops[i];
 	for (size_t i = 0; i < tl->trace->thread.n; i++)
 		out->thread_of[i] = NULL_ref;
 	for (size_t i = 0; i < tl->n_threads; i++)

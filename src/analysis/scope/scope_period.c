@@ -222,11 +222,23 @@ static uint32_t graph_of(const struct timeline *tl, const struct op *op)
 	}
 }
 
+/* How many operations each call launched. */
+static uint32_t *count_ops(const struct timeline *tl, struct arena *scratch)
+{
+	uint32_t *n_ops = arena_array(scratch, uint32_t, tl->n_calls);
+
+	for (size_t i = 0; i < tl->n_ops; i++)
+		if (tl->ops[i].call != NULL_ref)
+			n_ops[tl->ops[i].call]++;
+	return n_ops;
+}
+
 /* The number of the graph that an operation belongs to, and a new one for what is outside of graphs. */
-static uint32_t number_graph(struct names *names, const struct timeline *tl, const struct op *op)
+static uint32_t number_graph(struct names *names, const struct timeline *tl, const struct op *op,
+                             const uint32_t *n_ops)
 {
 	const struct api_call *call = &tl->calls[op->call];
-	const struct graph_key key = { graph_of(tl, op), call->n_ops };
+	const struct graph_key key = { graph_of(tl, op), n_ops[op->call] };
 
 	return call->class == CALL_GRAPH_LAUNCH ? names_number(names, &key, sizeof(key)) : NULL_ref;
 }
@@ -235,12 +247,13 @@ static bool find_graph(struct found_steps *out, const struct timeline *tl, const
                        struct arena *arena, struct arena *scratch)
 {
 	struct names names = { .arena = scratch };
+	const uint32_t *n_of_call = count_ops(tl, scratch);
 	uint32_t *graph = arena_array(scratch, uint32_t, s->n), best = NULL_ref;
 	uint64_t *n_ops, *n_launches;
 	size_t from = SIZE_MAX;
 
 	for (size_t i = 0; i < s->n; i++)
-		graph[i] = number_graph(&names, tl, &tl->ops[s->op[i]]);
+		graph[i] = number_graph(&names, tl, &tl->ops[s->op[i]], n_of_call);
 	n_ops = arena_array(scratch, uint64_t, names.n);
 	n_launches = arena_array(scratch, uint64_t, names.n);
 	for (size_t i = 0; i < s->n; i++)

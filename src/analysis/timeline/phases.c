@@ -50,14 +50,14 @@ struct phases phases_of(const struct timeline *tl, const struct op *op)
 	}
 	call = &tl->calls[op->call];
 	if (!(op->flags & OP_GRAPH_LATER))
-		return phases_of_times(call->start_ns, call->end_ns, op->ready_ns, op->start_ns, op->end_ns);
+		return phases_of_times(call->start_ns, call->end_ns, op_ready_ns(tl, op), op->start_ns, op->end_ns);
 	p.exec_ns = op->end_ns - op->start_ns;
-	if (op->ready_ns != NULL_i64) {
-		const int64_t ready = least(op->start_ns, op->ready_ns);
+	if (op_ready_ns(tl, op) != NULL_i64) {
+		const int64_t ready = least(op->start_ns, op_ready_ns(tl, op));
 
 		p.node_wait_ns = most(0, ready - tl->ops[call->first_op].start_ns);
 		p.node_latency_ns = op->start_ns - ready;
-		p.pred_overlap_ns = most(0, op->ready_ns - op->start_ns);
+		p.pred_overlap_ns = most(0, op_ready_ns(tl, op) - op->start_ns);
 	}
 	return p;
 }

@@ -15,6 +15,8 @@
 /* A clock is not off by more; a larger inversion is a row that was joined or written wrongly. */
 static const int64_t LARGEST_CLOCK_ERROR_NS = 1000000;
 
+_Static_assert(N_CALL_CLASSES <= 16, "a call's class has four bits");
+
 static bool is_node(const struct timeline_parts *p, const struct op *op, const struct api_call *call)
 {
 	const uint64_t *nodes = p->node_of[op->table];
@@ -52,7 +54,7 @@ static struct api_call *join_op(struct timeline_parts *p, uint32_t index)
 		if (error_ns > tl->clock_error_ns && error_ns <= LARGEST_CLOCK_ERROR_NS)
 			tl->clock_error_ns = error_ns;
 	}
-	if (call->n_ops++ == 0 || op->start_ns < tl->ops[call->first_op].start_ns)
+	if (call->first_op == NULL_ref || op->start_ns < tl->ops[call->first_op].start_ns)
 		call->first_op = index;
 	return call;
 }
@@ -239,6 +241,8 @@ bool timeline_build(struct timeline *out, struct trace *trace, struct arena *are
 	*out = (struct timeline){ .trace = trace };
 	if (!need(trace, err))
 		return false;
+	if (trace->thread.n > MOST_CALL_THREADS)
+		return fail(err, "%zu threads: more than %d", trace->thread.n, (int)MOST_CALL_THREADS);
 	if (!merge_and_fold(&parts, arena, err)) {
 		arena_end(&scratch);
 		return false;

@@ -44,10 +44,9 @@ enum release {
 
 struct op {
 	int64_t start_ns, end_ns;
-	int64_t ready_ns;  /* latest end of all that it had to wait for on devices; NULL_i64 for nothing */
 	uint32_t call;     /* index of its call, or NULL_ref */
 	uint32_t before;   /* index of the previous operation of its stream in submission order, or NULL_ref */
-	uint32_t releaser; /* index of the operation whose end is ready_ns, or NULL_ref */
+	uint32_t releaser; /* index of the one that ended last of all that it had to wait for on devices, or NULL_ref */
 	ref row;           /* of its table */
 	uint32_t stream;   /* row of stream */
 	uint8_t table;     /* enum of_table */
@@ -86,19 +85,21 @@ enum call_flag {
 	CALL_POLLED = 64,      /* a later query of the row that CALL_POLLS begins; the last of them succeeded */
 };
 
+/* There is a call for every row of the API: it is kept small. */
+enum { CALL_THREAD_BITS = 20, MOST_CALL_THREADS = 1 << CALL_THREAD_BITS };
+
 /*
  * (1) That end may lie a little behind the call's: clocks differ, and a copy from
  * pageable memory returns when its last piece has been handed over.
  */
 struct api_call {
 	int64_t start_ns, end_ns;
-	uint32_t thread;   /* index of its thread in threads */
 	uint32_t waits;    /* index of the operation with the latest end that it waited for, or NULL_ref (1) */
 	uint32_t first_op; /* index of the earliest operation that it launched, or NULL_ref */
-	uint32_t n_ops;
 	ref row;           /* of api */
-	uint8_t class;     /* enum call_class */
-	uint8_t flags;     /* enum call_flag */
+	uint32_t thread : CALL_THREAD_BITS; /* index of its thread in threads */
+	uint32_t class : 4;                 /* enum call_class */
+	uint32_t flags : 8;                 /* enum call_flag */
 };
 
 struct host_thread {
@@ -141,6 +142,12 @@ const char *call_class_name(enum call_class c);
 
 /* Name of an operation for people: the kernel's short name, "[CUDA memcpy HtoD]". Borrowed until trace_close. */
 const char *op_name(const struct timeline *tl, const struct op *op);
+
+/* When an operation could begin: the latest end of all that it had to wait for on devices; NULL_i64 for nothing. */
+static inline int64_t op_ready_ns(const struct timeline *tl, const struct op *op)
+{
+	return op->releaser == NULL_ref ? NULL_i64 : tl->ops[op->releaser].end_ns;
+}
 
 /* Index of a device's operation that is the last to begin at or before a time, or NULL_ref. */
 uint32_t op_at(const struct timeline *tl, size_t device, int64_t at_ns);

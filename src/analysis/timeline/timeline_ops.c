@@ -221,7 +221,6 @@ static struct op *merge_runs(const struct merge *m, struct op_run *heap, size_t 
 		*out++ = (struct op){
 			.start_ns = first->start_ns,
 			.end_ns = first->end_ns,
-			.ready_ns = NULL_i64,
 			.call = NULL_ref,
 			.before = NULL_ref,
 			.releaser = NULL_ref,

@@ -51,9 +51,8 @@ static void release(struct timeline *tl, uint32_t index, uint32_t by, enum relea
 {
 	struct op *op = &tl->ops[index];
 
-	if (by == NULL_ref || (op->ready_ns != NULL_i64 && tl->ops[by].end_ns <= op->ready_ns))
+	if (by == NULL_ref || (op->releaser != NULL_ref && tl->ops[by].end_ns <= op_ready_ns(tl, op)))
 		return;
-	op->ready_ns = tl->ops[by].end_ns;
 	op->releaser = by;
 	op->release = (uint8_t)how;
 }
