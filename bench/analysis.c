@@ -242,7 +242,7 @@ static bool path(const char *file, struct err *err)
 		"range:step=0",
 	};
 	const struct thresholds limits = thresholds_default();
-	struct arena arena = { 0 };
+	struct arena arena = { 0 }, slack = { 0 };
 	struct trace *trace = trace_open(file, err);
 	struct timeline tl;
 	struct model model;
@@ -256,6 +256,9 @@ static bool path(const char *file, struct err *err)
 	walked = path_walk(&tl, (struct interval){ tl.first_ns, tl.last_ns }, NULL_ref, NULL, &arena);
 	if (!model_build(&model, &tl, walked.window, NULL, &limits, &arena, err))
 		return false;
+	if (model_slack(&model, &slack)[0] == 42)
+		puts("");
+	arena_end(&slack);
 	for (size_t i = 0; i < ARRAY_LEN(questions); i++) {
 		struct what_if q;
 

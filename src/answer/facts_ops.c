@@ -134,7 +134,7 @@ static void find_ceiling(struct kernel_fact *fact, uint32_t group, const struct 
 		if (m->tasks[v].kind == TASK_OP && m->tasks[v].index < a->tl.n_ops && g->of[m->tasks[v].index] == group)
 			durations[v] = 0;
 	if (graph_forward(&m->graph, durations, NULL, &times, arena, &err))
-		fact->ceiling_ns = m->times.finish_all_ns - times.finish_all_ns;
+		fact->ceiling_ns = m->replay_ns - times.finish_all_ns;
 	arena_reset(arena, mark);
 }
 
@@ -143,6 +143,7 @@ void facts_kernels(struct facts *out, const struct analysis *a, struct arena *ar
 	struct arena scratch = { 0 };
 	struct names names = { .arena = &scratch };
 	const struct timeline *tl = &a->tl;
+	struct path_piece p;
 	const struct interval w = a->scope.window;
 	struct groups g;
 
@@ -174,14 +175,11 @@ void facts_kernels(struct facts *out, const struct analysis *a, struct arena *ar
 		facts[k].of = distribution_of(g.values + g.at[k], g.at[k + 1] - g.at[k]);
 		add_ns(&out->kernel_total_ns, facts[k].clipped_ns);
 	}
-	for (size_t i = 0; i < a->path.n; i++) {
-		const struct path_piece *p = &a->path.pieces[i];
-
-		if (p->op < tl->n_ops && g.of[p->op] != NO_GROUP &&
-		    (p->kind == PATH_COMPUTE || p->kind == PATH_COMM || p->kind == PATH_COMM_WAIT ||
-		     p->kind == PATH_COMM_TRANSFER))
-			add_ns(&facts[g.of[p->op]].on_path_ns, duration_ns(p->start_ns, p->end_ns));
-	}
+	for (struct path_reader r = path_read(&a->path); path_next(&r, &p);)
+		if (p.op < tl->n_ops && g.of[p.op] != NO_GROUP &&
+		    (p.kind == PATH_COMPUTE || p.kind == PATH_COMM || p.kind == PATH_COMM_WAIT ||
+		     p.kind == PATH_COMM_TRANSFER))
+			add_ns(&facts[g.of[p.op]].on_path_ns, duration_ns(p.start_ns, p.end_ns));
 	add_phases(facts, &g, tl, &scratch);
 
 	int64_t *durations = a->has_model ? arena_array(&scratch, int64_t, a->model.graph.n) : NULL;

@@ -50,9 +50,10 @@ static const char *name_of(const struct analysis *a, uint32_t op, uint32_t call,
 static void gather_kinds(struct facts *out, const struct analysis *a)
 {
 	uint64_t n[N_PATH_KINDS] = { 0 };
+	struct path_piece p;
 
-	for (size_t i = 0; i < a->path.n; i++)
-		n[a->path.pieces[i].kind]++;
+	for (struct path_reader r = path_read(&a->path); path_next(&r, &p);)
+		n[p.kind]++;
 	for (int k = 0; k < N_PATH_KINDS; k++)
 		if (n[k])
 			out->path_kinds[out->n_path_kinds++] =
@@ -64,14 +65,15 @@ static void gather_names(struct facts *out, const struct analysis *a, struct are
 {
 	struct names names = { .arena = scratch };
 	uint32_t *of = arena_array(scratch, uint32_t, a->path.n);
+	struct path_piece p;
+	size_t i = 0;
 
-	for (size_t i = 0; i < a->path.n; i++) {
-		const struct path_piece *p = &a->path.pieces[i];
+	for (struct path_reader r = path_read(&a->path); path_next(&r, &p);) {
 		struct arena_mark mark = arena_mark(arena);
-		const char *name = name_of(a, p->op, p->call, arena);
-		const char *key = arena_print(arena, "%d %s", p->kind, name);
+		const char *name = name_of(a, p.op, p.call, arena);
+		const char *key = arena_print(arena, "%d %s", p.kind, name);
 
-		of[i] = names_number(&names, key, strlen(key));
+		of[i++] = names_number(&names, key, strlen(key));
 		arena_reset(arena, mark);
 	}
 	out->path = arena_array(arena, struct path_fact, names.n);
@@ -81,12 +83,13 @@ static void gather_names(struct facts *out, const struct analysis *a, struct are
 
 		out->path[k].name = arena_copy(arena, name + 1, names.keys[k].n - (name + 1 - names.keys[k].p));
 	}
-	for (size_t i = 0; i < a->path.n; i++) {
-		struct path_fact *f = &out->path[of[i]];
+	i = 0;
+	for (struct path_reader r = path_read(&a->path); path_next(&r, &p);) {
+		struct path_fact *f = &out->path[of[i++]];
 
-		f->kind = a->path.pieces[i].kind;
+		f->kind = p.kind;
 		f->n_pieces++;
-		add_ns(&f->ns, duration_ns(a->path.pieces[i].start_ns, a->path.pieces[i].end_ns));
+		add_ns(&f->ns, duration_ns(p.start_ns, p.end_ns));
 	}
 	qsort(out->path, out->n_path, sizeof(*out->path), by_path_time);
 }
@@ -98,15 +101,16 @@ static void gather_near(struct facts *out, const struct analysis *a, struct aren
 	const double limit = a->limits.path_near_share * (double)interval_ns(a->scope.window);
 	struct names names = { .arena = scratch };
 	uint32_t *of = arena_array(scratch, uint32_t, m->graph.n);
+	const int64_t *slack_ns = model_slack(m, scratch);
 
 	for (size_t v = 0; v < m->graph.n; v++) {
 		const struct task *task = &m->tasks[v];
 		const bool is_op = task->kind == TASK_OP;
 
 		of[v] = UINT32_MAX;
-		if (m->slack_ns[v] <= 0)
+		if (slack_ns[v] <= 0)
 			out->n_critical_tasks++;
-		if (m->slack_ns[v] <= 0 || (double)m->slack_ns[v] > limit || (!is_op && task->kind != TASK_CALL))
+		if (slack_ns[v] <= 0 || (double)slack_ns[v] > limit || (!is_op && task->kind != TASK_CALL))
 			continue;
 
 		struct arena_mark mark = arena_mark(arena);
@@ -123,8 +127,8 @@ static void gather_near(struct facts *out, const struct analysis *a, struct aren
 
 		if (!f)
 			continue;
-		if (!f->n || m->slack_ns[v] < f->slack_ns)
-			f->slack_ns = m->slack_ns[v];
+		if (!f->n || slack_ns[v] < f->slack_ns)
+			f->slack_ns = slack_ns[v];
 		f->n++;
 		add_ns(&f->total_ns, m->graph.duration_ns[v]);
 	}

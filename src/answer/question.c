@@ -94,9 +94,11 @@ static void add_field(struct text *out, const char *text)
 
 static void write_path(const struct analysis *a, struct text *out, struct arena *arena)
 {
+	struct path_piece piece;
+
 	text_adds(out, "start_ns,end_ns,kind,name,row\n");
-	for (size_t i = 0; i < a->path.n; i++) {
-		const struct path_piece *p = &a->path.pieces[i];
+	for (struct path_reader r = path_read(&a->path); path_next(&r, &piece);) {
+		const struct path_piece *p = &piece;
 		const struct op *op = p->op < a->tl.n_ops ? &a->tl.ops[p->op] : NULL;
 		const struct api_call *call = p->call < a->tl.n_calls ? &a->tl.calls[p->call] : NULL;
 		const struct arena_mark mark = arena_mark(arena);

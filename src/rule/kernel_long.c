@@ -56,15 +56,13 @@ static struct kernel_sum *sum_kernels(const struct lookup *l, struct arena *aren
 static int64_t path_ns(const struct lookup *l, str_id name)
 {
 	const struct trace *t = l->a->trace;
+	struct path_piece p;
 	int64_t ns = 0;
 
-	for (size_t i = 0; i < l->a->path.n; i++) {
-		const struct path_piece *p = &l->a->path.pieces[i];
-
-		if (p->kind == PATH_COMPUTE && p->op != NULL_ref && l->a->tl.ops[p->op].table == OF_KERNEL &&
-		    name_of(t, l->a->tl.ops[p->op].row) == name)
-			add_ns(&ns, duration_ns(p->start_ns, p->end_ns));
-	}
+	for (struct path_reader r = path_read(&l->a->path); path_next(&r, &p);)
+		if (p.kind == PATH_COMPUTE && p.op != NULL_ref && l->a->tl.ops[p.op].table == OF_KERNEL &&
+		    name_of(t, l->a->tl.ops[p.op].row) == name)
+			add_ns(&ns, duration_ns(p.start_ns, p.end_ns));
 	return ns;
 }
 

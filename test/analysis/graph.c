@@ -174,11 +174,11 @@ TEST(graph, changes_edges_by_kind)
 
 	EXPECT_DONE(graph_chain_at(&g, &set, (struct graph_factor){ 1, 1 }, true, &chain, &arena, &err), err);
 	EXPECT_EQ_INT(chain.finish_ns, 61);
-	EXPECT_EQ_INT(chain.limiter[3], 0);
+	EXPECT_EQ_INT(graph_limiter(&g, &chain, 3), 0);
 	set.dropped_kinds = 4;
 	EXPECT_DONE(graph_chain_at(&g, &set, (struct graph_factor){ 1, 1 }, true, &chain, &arena, &err), err);
 	EXPECT_EQ_INT(chain.finish_ns, 41);
-	EXPECT_EQ_INT(chain.limiter[3], 2);
+	EXPECT_EQ_INT(graph_limiter(&g, &chain, 3), 2);
 	set.is_kept = kept;
 	EXPECT_DONE(graph_chain_at(&g, &set, (struct graph_factor){ 1, 1 }, false, &chain, &arena, &err), err);
 	EXPECT_EQ_INT(chain.finish_ns, 61);
@@ -409,4 +409,53 @@ TEST(graph, takes_long_graphs)
 	EXPECT_EQ_INT(without[5], 199997);
 	EXPECT_EQ_INT(without[6], 199999);
 	arena_end(&arena);
+}
+
+/* A pass that remembers recent nodes and those with long edges alone says what one says that remembers all. */
+TEST(graph, remembers_few_nodes_of_a_long_graph)
+{
+	enum { N = 100000, LONG = 20000, EVERY = 1000 };
+	TEST_ARENA(arena);
+	struct graph_edge *edges = arena_array(&arena, struct graph_edge, 3 * N);
+	int64_t *durations = arena_array(&arena, int64_t, N), *total = arena_array(&arena, int64_t, N);
+	int64_t *by_times = arena_array(&arena, int64_t, N);
+	uint8_t *nodes = arena_array(&arena, uint8_t, N);
+	const struct graph_set set = { .nodes = nodes };
+	struct what_if_curve curve, all_curve;
+	struct graph_chain chain, all_chain;
+	struct task_times times;
+	struct task_graph g, all;
+	size_t n_edges = 0;
+	struct err err;
+
+	for (uint32_t v = 0; v < N; v++) {
+		durations[v] = 1 + v * 7 % 5;
+		nodes[v] = v % 3 == 0;
+		if (v >= 2)
+			edges[n_edges++] = (struct graph_edge){ v - 2, v, v % 11 };
+		if (v >= 3 && v % 2)
+			edges[n_edges++] = (struct graph_edge){ v - 3, v, v % 4 };
+		if (v >= LONG && v % EVERY == 0)
+			edges[n_edges++] = (struct graph_edge){ v - LONG, v, v % 3 ? 90000 : 130000 };
+	}
+	g = all = graph_of(N, durations, edges, n_edges, &arena);
+	graph_find_horizon(&g, &arena);
+	EXPECT_EQ_INT(g.horizon.n_recent, 4096);
+	EXPECT_EQ_INT(g.horizon.n_far, (N - LONG) / EVERY);
+	EXPECT_DONE(graph_forward(&g, NULL, NULL, &times, &arena, &err), err);
+	graph_slack(&g, &times, by_times, NULL, &arena);
+	graph_total_slack(&g, total);
+	for (size_t v = 0; v < N; v++)
+		EXPECT_EQ_INT(total[v], by_times[v]);
+	EXPECT_DONE(graph_chain_at(&g, &set, (struct graph_factor){ 1, 2 }, true, &chain, &arena, &err), err);
+	EXPECT_DONE(graph_chain_at(&all, &set, (struct graph_factor){ 1, 2 }, true, &all_chain, &arena, &err), err);
+	EXPECT_EQ_INT(chain.finish_ns, all_chain.finish_ns);
+	EXPECT_EQ_INT(chain.last, all_chain.last);
+	for (uint32_t v = 0; v < N; v++)
+		EXPECT_EQ_INT(graph_limiter(&g, &chain, v), graph_limiter(&all, &all_chain, v));
+	EXPECT_DONE(graph_curve(&g, &set, (struct curve_wish){ 0 }, &curve, &arena, &err), err);
+	EXPECT_DONE(graph_curve(&all, &set, (struct curve_wish){ 0 }, &all_curve, &arena, &err), err);
+	EXPECT_EQ_INT(curve.at_0_ns, all_curve.at_0_ns);
+	EXPECT_EQ_INT(curve.at_1_ns, times.finish_all_ns);
+	EXPECT_EQ_INT(curve.n_knees, all_curve.n_knees);
 }

@@ -54,6 +54,11 @@ static size_t find_task(const struct bench *b, enum task_kind kind, uint32_t ind
 	test_fail(__FILE__, __LINE__, "no task of kind %d for %u", (int)kind, index);
 }
 
+static int64_t slack_of(struct bench *b, enum task_kind kind, uint32_t index)
+{
+	return model_slack(&b->model, &b->arena)[find_task(b, kind, index)];
+}
+
 /* Launch latency 30, return of the wait 5. */
 static const char one_kernel[] = "kernel a launch=0..10             30..100\n"
 				 "api cudaDeviceSynchronize         20..105\n";
@@ -71,9 +76,9 @@ TEST(model, replays_a_launch_and_a_wait)
 	EXPECT_EQ_INT(b->model.n_edges[EDGE_PROGRAM], 3);
 	EXPECT_EQ_INT(b->model.n_violations, 0);
 	EXPECT_EQ_INT(b->model.unexplained_ns, 0);
-	EXPECT_EQ_INT(b->model.slack_ns[find_task(b, TASK_OP, 0)], 0);
-	EXPECT_EQ_INT(b->model.slack_ns[find_task(b, TASK_CALL, 0)], 0);
-	EXPECT_EQ_INT(b->model.slack_ns[find_task(b, TASK_CALL, 1)], 80);
+	EXPECT_EQ_INT(slack_of(b, TASK_OP, 0), 0);
+	EXPECT_EQ_INT(slack_of(b, TASK_CALL, 0), 0);
+	EXPECT_EQ_INT(slack_of(b, TASK_CALL, 1), 80);
 	EXPECT_EQ_INT(model_task_interval(&b->model, &b->tl, find_task(b, TASK_OP, 0)).start_ns, 30);
 	EXPECT_EQ_INT(model_task_interval(&b->model, &b->tl, find_task(b, TASK_RETURN, 1)).start_ns, 105);
 	EXPECT_EQ_INT(model_task_interval(&b->model, &b->tl, find_task(b, TASK_CALL, 1)).end_ns, 105);
@@ -271,7 +276,7 @@ TEST(model, counts_edges_that_contradict_time)
 	EXPECT_EQ_INT(b->model.n_violations, 1);
 	EXPECT_EQ_INT(b->model.largest_violation_ns, 10);
 	EXPECT_EQ_INT(b->model.replay_ns, 50);
-	EXPECT_EQ_INT(b->model.slack_ns[find_task(b, TASK_CALL, 1)],
+	EXPECT_EQ_INT(slack_of(b, TASK_CALL, 1),
 	              13); /* it ends at 22 + 2; the kernel begins at 40, 5 after */
 }
 

@@ -22,6 +22,7 @@ static const char *walk_on(const char *text, int64_t from_ns, int64_t to_ns, uin
 	static struct text out;
 	struct trace *trace = trace_of(text);
 	TEST_ARENA(arena);
+	struct path_piece piece;
 	struct timeline tl;
 	struct path path;
 	struct err err;
@@ -29,10 +30,9 @@ static const char *walk_on(const char *text, int64_t from_ns, int64_t to_ns, uin
 	text_end(&out);
 	EXPECT_DONE(timeline_build(&tl, trace, &arena, &err), err);
 	path = path_walk(&tl, (struct interval){ from_ns, to_ns }, thread, NULL, &arena);
-	for (size_t i = 0; i < path.n; i++)
-		text_print(&out, "%lld..%lld %s %s\n", (long long)path.pieces[i].start_ns,
-		           (long long)path.pieces[i].end_ns, path_kind_name(path.pieces[i].kind),
-		           name_of_piece(&tl, &path.pieces[i]));
+	for (struct path_reader r = path_read(&path); path_next(&r, &piece);)
+		text_print(&out, "%lld..%lld %s %s\n", (long long)piece.start_ns, (long long)piece.end_ns,
+		           path_kind_name(piece.kind), name_of_piece(&tl, &piece));
 	if (path.is_stuck)
 		text_adds(&out, "stuck\n");
 	arena_end(&arena);

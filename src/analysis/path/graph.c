@@ -1,6 +1,8 @@
 /* analysis/path/graph.c - see graph.h. */
 #include "analysis/path/graph.h"
 
+#include "analysis/path/graph_window.h"
+
 static bool leaves_start(const struct task_graph *g, uint32_t e)
 {
 	return g->edge_kind && g->from_start >> g->edge_kind[e] & 1;
@@ -90,6 +92,66 @@ void graph_slack(const struct task_graph *g, const struct task_times *times, int
 		for (uint32_t v = 0; v < g->n; v++)
 			total_ns[v] = minus(latest[v], times->finish_ns[v]);
 	arena_reset(scratch, mark);
+}
+
+/* A sum of times; hostile ones are clipped. */
+static int64_t plus(int64_t a, int64_t b)
+{
+	int64_t sum;
+
+	if (__builtin_add_overflow(a, b, &sum))
+		return a < 0 ? INT64_MIN : INT64_MAX;
+	return sum;
+}
+
+/* Earliest finish of every node, and the latest of all. */
+static int64_t find_finishes(const struct task_graph *g, int64_t *finish_ns)
+{
+	int64_t finish_all_ns = 0;
+
+	for (uint32_t v = 0; v < g->n; v++) {
+		int64_t start = g->floor_ns ? g->floor_ns[v] : 0;
+
+		for (uint32_t e = g->edge_at[v]; e < g->edge_at[v + 1]; e++) {
+			const uint32_t u = g->edge_from[e];
+			const int64_t left = leaves_start(g, e) ? minus(finish_ns[u], g->duration_ns[u]) : finish_ns[u];
+			const int64_t at = plus(left, g->edge_delay_ns[e]);
+
+			start = at > start ? at : start;
+		}
+		finish_ns[v] = plus(start, g->duration_ns[v]);
+		if (v == 0 || finish_ns[v] > finish_all_ns)
+			finish_all_ns = finish_ns[v];
+	}
+	return finish_all_ns;
+}
+
+void graph_total_slack(const struct task_graph *g, int64_t *total_ns)
+{
+	const int64_t finish_all_ns = find_finishes(g, total_ns);
+	struct graph_window w = graph_window(g);
+	int64_t *latest; /* finish */
+
+	latest = block_take(((size_t)w.n_recent + w.n_far) * sizeof(*latest));
+	for (size_t i = 0; i < (size_t)w.n_recent + w.n_far; i++)
+		latest[i] = finish_all_ns;
+	for (uint32_t v = (uint32_t)g->n; v-- > 0;) {
+		int64_t latest_start;
+
+		if (w.n_far > 0 && w.far[w.n_far - 1] == v)
+			keep_less(&latest[v & w.mask], latest[w.n_recent + --w.n_far]);
+		latest_start = minus(latest[v & w.mask], g->duration_ns[v]);
+		total_ns[v] = minus(latest[v & w.mask], total_ns[v]);
+		latest[v & w.mask] = finish_all_ns; /* the place is now that of an earlier node */
+		for (uint32_t e = g->edge_at[v]; e < g->edge_at[v + 1]; e++) {
+			const uint32_t u = g->edge_from[e];
+			const int64_t delay = g->edge_delay_ns[e];
+
+			keep_less(&latest[graph_place(&w, u, v)],
+			          minus(latest_start, leaves_start(g, e) ? minus(delay, g->duration_ns[u]) : delay));
+		}
+	}
+	block_end(latest);
 }
 
 /* ---- order ---- */

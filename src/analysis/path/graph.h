@@ -22,6 +22,16 @@ struct graph_edge {
 };
 
 /*
+ * What a pass has to remember: the times of the last few nodes, and of those
+ * that some later one still waits for. Zeroed: of all nodes.
+ */
+struct graph_horizon {
+	uint32_t n_recent; /* a power of two: edges that span fewer nodes come from recent ones; 0: all do */
+	uint32_t *far;     /* nodes that longer edges come from, ascending */
+	size_t n_far;
+};
+
+/*
  * Edges of node v, sorted by to: edge_at[v] .. edge_at[v + 1]. The nodes are
  * in topological order: from < to for every edge.
  */
@@ -34,7 +44,11 @@ struct task_graph {
 	int64_t *edge_delay_ns;
 	uint8_t *edge_kind;  /* 0 to 31; NULL: 0 everywhere */
 	uint32_t from_start; /* bits of the kinds that leave the start of a task */
+	struct graph_horizon horizon;
 };
+
+/* Set the horizon of a graph whose edges are known: passes over millions of nodes then need little memory. */
+void graph_find_horizon(struct task_graph *g, struct arena *arena);
 
 struct task_times {
 	int64_t *start_ns, *finish_ns; /* earliest */
@@ -50,6 +64,9 @@ bool graph_forward(const struct task_graph *g, const int64_t *duration_ns, const
 /* Total and free slack of every node, for the times above. Either may be NULL. */
 void graph_slack(const struct task_graph *g, const struct task_times *times, int64_t *total_ns, int64_t *free_ns,
                  struct arena *scratch);
+
+/* Total slack of every node, by the graph's own durations and delays, in the memory of one time a node. */
+void graph_total_slack(const struct task_graph *g, int64_t *total_ns);
 
 /*
  * A piecewise linear T(a): the finish when the durations of a set are
@@ -92,8 +109,11 @@ struct graph_factor {
 struct graph_chain {
 	int64_t finish_ns; /* to the nearest ns, halves up; what does not fit is the largest time */
 	uint32_t last;     /* its last node, or UINT32_MAX */
-	uint32_t *limiter; /* by node: what decided its start, or UINT32_MAX; NULL unless asked for */
+	uint64_t *decides; /* a bit for each edge: it decided a start; NULL unless limiters are asked for */
 };
+
+/* What decided the start of a node, or UINT32_MAX. Limiters were asked for. */
+uint32_t graph_limiter(const struct task_graph *g, const struct graph_chain *chain, uint32_t node);
 
 /* Limiters are owned by the arena. False at an overflow. */
 bool graph_chain_at(const struct task_graph *g, const struct graph_set *set, struct graph_factor a, bool with_limiters,

@@ -12,6 +12,9 @@
 #include "analysis/path/graph.h"
 
 #include <math.h>
+#include <string.h>
+
+#include "analysis/path/graph_window.h"
 
 enum { MOST_PASSES = 4096 }; /* no real graph has a tenth of such knees; a made one could have more than tasks */
 
@@ -78,13 +81,11 @@ INLINE bool add_to(int64_t *sum, int64_t value)
 	return !__builtin_add_overflow(*sum, value, sum);
 }
 
-/* The line of an edge at the node that it enters; false at an overflow. */
-INLINE bool line_of_edge(const struct task_graph *g, const struct graph_set *set, const struct graph_line *finish,
-                         uint32_t e, struct graph_line *line)
+/* The line of an edge at the node that it enters, from that of the node that it leaves; false at an overflow. */
+INLINE bool line_of_edge(const struct task_graph *g, const struct graph_set *set, uint32_t e, struct graph_line *line)
 {
 	const uint32_t u = g->edge_from[e];
 
-	*line = finish[u];
 	if (g->edge_kind && g->from_start >> g->edge_kind[e] & 1) {
 		if (set->nodes && set->nodes[u])
 			line->scaled_ns -= g->duration_ns[u];
@@ -108,37 +109,41 @@ INLINE uint32_t dropped_at(const struct task_graph *g, const struct graph_set *s
 /* The line that decides at a factor. */
 INLINE bool pass_lines(const struct task_graph *g, const struct graph_set *set, struct graph_factor at,
                        enum place place, struct graph_line *finish, struct graph_line *out, uint32_t *last,
-                       uint32_t *limiters, struct err *err)
+                       uint64_t *decides, struct err *err)
 {
+	struct graph_window w = graph_window(g);
+
 	*out = (struct graph_line){ 0, 0 };
 	*last = UINT32_MAX;
 	for (uint32_t v = 0; v < g->n; v++) {
 		const uint32_t dropped = dropped_at(g, set, v);
 		struct graph_line start = { g->floor_ns ? g->floor_ns[v] : 0, 0 };
-		uint32_t limiter = UINT32_MAX;
+		uint32_t deciding = UINT32_MAX;
 		int64_t sum;
 
 		for (uint32_t e = g->edge_at[v]; e < g->edge_at[v + 1]; e++) {
-			struct graph_line line;
+			struct graph_line line = finish[graph_place(&w, g->edge_from[e], v)];
 
 			if (dropped && dropped >> g->edge_kind[e] & 1)
 				continue;
-			if (!line_of_edge(g, set, finish, e, &line))
+			if (!line_of_edge(g, set, e, &line))
 				return fail(err, "time_overflow: the delay before task %u", v);
-			if (limiter == UINT32_MAX ? reaches(line, start, at, place)
-			                          : is_later(line, start, at, place)) {
+			if (deciding == UINT32_MAX ? reaches(line, start, at, place)
+			                           : is_later(line, start, at, place)) {
 				start = line;
-				limiter = g->edge_from[e];
+				deciding = e;
 			}
 		}
 		if (set->extra_ns && !add_to(&start.fixed_ns, set->extra_ns[v]))
 			return fail(err, "time_overflow: the start of task %u", v);
-		if (limiters)
-			limiters[v] = limiter;
+		if (decides && deciding != UINT32_MAX)
+			decides[deciding / 64] |= (uint64_t)1 << deciding % 64;
 		if (!add_to(set->nodes && set->nodes[v] ? &start.scaled_ns : &start.fixed_ns, g->duration_ns[v]) ||
 		    (place == BELOW_1 && __builtin_add_overflow(start.fixed_ns, start.scaled_ns, &sum)))
 			return fail(err, "time_overflow: the end of task %u", v);
-		finish[v] = start;
+		finish[v & w.mask] = start;
+		if (graph_is_far(&w, v))
+			finish[w.n_recent + w.next_far++] = start;
 		if (*last == UINT32_MAX || is_later(start, *out, at, place)) {
 			*out = start;
 			*last = v;
@@ -160,6 +165,7 @@ INLINE bool pass_values(const struct task_graph *g, const struct graph_set *set,
                         int64_t *finish, struct graph_chain *out, int64_t *latest)
 {
 	const uint8_t *nodes = set->nodes;
+	struct graph_window w = graph_window(g);
 	int64_t of_kind[32];
 
 	for (unsigned k = 0; k < 32; k++)
@@ -168,7 +174,7 @@ INLINE bool pass_values(const struct task_graph *g, const struct graph_set *set,
 	*latest = 0;
 	for (uint32_t v = 0; v < g->n; v++) {
 		const uint32_t dropped = is_plain ? 0 : dropped_at(g, set, v);
-		uint32_t limiter = UINT32_MAX;
+		uint32_t deciding = UINT32_MAX;
 		int64_t start = 0, duration;
 
 		if (g->floor_ns && __builtin_mul_overflow(g->floor_ns[v], m.fixed, &start))
@@ -176,7 +182,7 @@ INLINE bool pass_values(const struct task_graph *g, const struct graph_set *set,
 		for (uint32_t e = g->edge_at[v]; e < g->edge_at[v + 1]; e++) {
 			const uint32_t u = g->edge_from[e];
 			const unsigned kind = g->edge_kind ? g->edge_kind[e] : 0;
-			int64_t at = finish[u], delay;
+			int64_t at = finish[graph_place(&w, u, v)], delay;
 
 			if (!is_plain && dropped >> kind & 1)
 				continue;
@@ -188,20 +194,22 @@ INLINE bool pass_values(const struct task_graph *g, const struct graph_set *set,
 			    (__builtin_mul_overflow(set->edge_part_ns[e], m.scaled - m.fixed, &delay) ||
 			     !add_to(&at, delay)))
 				return false;
-			if (at > start || (at == start && limiter == UINT32_MAX)) {
+			if (at > start || (at == start && deciding == UINT32_MAX)) {
 				start = at;
-				limiter = u;
+				deciding = e;
 			}
 		}
 		if (!is_plain && set->extra_ns &&
 		    (__builtin_mul_overflow(set->extra_ns[v], m.fixed, &duration) || !add_to(&start, duration)))
 			return false;
-		if (out->limiter)
-			out->limiter[v] = limiter;
+		if (out->decides && deciding != UINT32_MAX)
+			out->decides[deciding / 64] |= (uint64_t)1 << deciding % 64;
 		if (__builtin_mul_overflow(g->duration_ns[v], nodes && nodes[v] ? m.scaled : m.fixed, &duration) ||
 		    !add_to(&start, duration))
 			return false;
-		finish[v] = start;
+		finish[v & w.mask] = start;
+		if (graph_is_far(&w, v))
+			finish[w.n_recent + w.next_far++] = start;
 		if (out->last == UINT32_MAX || start > *latest) {
 			*latest = start;
 			out->last = v;
@@ -238,11 +246,19 @@ static int64_t value_at(struct graph_line line, struct graph_factor a)
 	return value > INT64_MAX ? INT64_MAX : (int64_t)value;
 }
 
+/* What a pass remembers of nodes, of the given size each: a block, written before it is read. */
+static void *take_times(const struct task_graph *g, size_t size)
+{
+	const struct graph_window w = graph_window(g);
+
+	return block_take(((size_t)w.n_recent + w.n_far) * size);
+}
+
 static bool chain_of_lines(const struct task_graph *g, const struct graph_set *set, struct graph_factor a,
                            struct graph_chain *out, struct err *err)
 {
-	struct graph_line *finish = block_take((g->n + 1) * sizeof(*finish)), line;
-	const bool done = pass_lines(g, set, a, ANYWHERE, finish, &line, &out->last, out->limiter, err);
+	struct graph_line *finish = take_times(g, sizeof(*finish)), line;
+	const bool done = pass_lines(g, set, a, ANYWHERE, finish, &line, &out->last, out->decides, err);
 
 	block_end(finish);
 	out->finish_ns = done ? value_at(line, a) : 0;
@@ -252,13 +268,26 @@ static bool chain_of_lines(const struct task_graph *g, const struct graph_set *s
 bool graph_chain_at(const struct task_graph *g, const struct graph_set *set, struct graph_factor a, bool with_limiters,
                     struct graph_chain *out, struct arena *arena, struct err *err)
 {
-	int64_t *finish = block_take((g->n + 1) * sizeof(*finish));
+	const size_t n_words = g->n ? g->edge_at[g->n] / 64 + 1 : 1;
+	int64_t *finish = take_times(g, sizeof(*finish));
 	bool done;
 
-	out->limiter = with_limiters ? arena_array(arena, uint32_t, g->n) : NULL;
+	out->decides = with_limiters ? arena_array(arena, uint64_t, n_words) : NULL;
 	done = has_values(g, set, a, finish, out);
 	block_end(finish);
-	return done || chain_of_lines(g, set, a, out, err);
+	if (done)
+		return true;
+	if (out->decides)
+		memset(out->decides, 0, n_words * sizeof(*out->decides));
+	return chain_of_lines(g, set, a, out, err);
+}
+
+uint32_t graph_limiter(const struct task_graph *g, const struct graph_chain *chain, uint32_t node)
+{
+	for (uint32_t e = g->edge_at[node]; e < g->edge_at[node + 1]; e++)
+		if (chain->decides[e / 64] >> e % 64 & 1)
+			return g->edge_from[e];
+	return UINT32_MAX;
 }
 
 /* Two chains that decide at two factors, and what may lie between. */
@@ -384,8 +413,7 @@ bool graph_curve(const struct task_graph *g, const struct graph_set *set, struct
 	bool done;
 
 	*out = (struct what_if_curve){ .knee_above = NAN };
-	s.finish =
-		block_take((g->n + 1) * sizeof(*s.finish)); /* written before it is read; a block is of large pages */
+	s.finish = take_times(g, sizeof(*s.finish));
 	done = line_below_1(&s, &at_1, err) && line_above_0(&s, &at_0, err) &&
 	       find_knees(&s, (struct between){ at_0, at_1 }, out, arena, err) &&
 	       (!wish.with_knee_above || find_knee_above(&s, at_1, &out->knee_above, err));

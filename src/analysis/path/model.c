@@ -55,14 +55,13 @@ static void find_observed(struct building *b)
 			b->out->observed_ns = b->observed_ns[v] + b->out->graph.duration_ns[v];
 }
 
-/* What its edges do not explain of each task's start. */
+/* What its edges do not explain of each task's start, from the last one on: it takes the place of the start. */
 static void find_residuals(struct building *b)
 {
 	struct model *out = b->out;
 	const struct task_graph *g = &out->graph;
 
-	out->residual_ns = arena_array(b->arena, int64_t, g->n);
-	for (uint32_t v = 0; v < g->n; v++) {
+	for (uint32_t v = (uint32_t)g->n; v-- > 0;) {
 		int64_t explained = g->floor_ns[v];
 
 		for (uint32_t e = g->edge_at[v]; e < g->edge_at[v + 1]; e++) {
@@ -72,32 +71,40 @@ static void find_residuals(struct building *b)
 
 			explained = at > explained ? at : explained;
 		}
-		out->residual_ns[v] = b->observed_ns[v] - explained;
+		b->observed_ns[v] -= explained;
 	}
+	out->residual_ns = b->observed_ns;
+	b->observed_ns = NULL;
 }
 
-/* The model's own times, its slack, and how far it is from what was observed. */
-static bool replay(struct model *out, struct arena *arena, struct err *err)
+/* The model's own end, and how far it is from what was observed. */
+static bool replay(struct model *out, struct err *err)
 {
+	const struct graph_set nothing = { 0 };
 	struct arena scratch = { 0 };
-	struct task_times times;
+	struct graph_chain chain;
+	const bool done =
+		graph_chain_at(&out->graph, &nothing, (struct graph_factor){ 1, 1 }, true, &chain, &scratch, err);
 
-	out->slack_ns = arena_array(arena, int64_t, out->graph.n);
-	if (!graph_forward(&out->graph, NULL, NULL, &times, &scratch, err)) {
-		arena_end(&scratch);
-		return false;
+	if (done) {
+		out->replay_ns = chain.finish_ns;
+		out->replay_error = out->observed_ns > 0 ? fabs((double)out->replay_ns - (double)out->observed_ns) /
+		                                                   (double)out->observed_ns
+		                                         : 0;
+		for (uint32_t v = chain.last; v != UINT32_MAX; v = graph_limiter(&out->graph, &chain, v))
+			if (out->residual_ns[v] > 0)
+				out->unexplained_ns += out->residual_ns[v];
 	}
-	graph_slack(&out->graph, &times, out->slack_ns, NULL, &scratch);
-	out->replay_ns = times.finish_all_ns;
-	out->replay_error = out->observed_ns > 0
-	                            ? fabs((double)out->replay_ns - (double)out->observed_ns) / (double)out->observed_ns
-	                            : 0;
-	for (uint32_t v = times.last; v != UINT32_MAX; v = times.limiter[v])
-		if (out->residual_ns[v] > 0)
-			out->unexplained_ns += out->residual_ns[v];
-	out->times = (struct task_times){ .finish_all_ns = times.finish_all_ns, .last = times.last };
 	arena_end(&scratch);
-	return true;
+	return done;
+}
+
+int64_t *model_slack(const struct model *model, struct arena *arena)
+{
+	int64_t *slack_ns = arena_array(arena, int64_t, model->graph.n);
+
+	graph_total_slack(&model->graph, slack_ns);
+	return slack_ns;
 }
 
 bool model_build(struct model *out, const struct timeline *tl, struct interval window, const struct ranks *ranks,
@@ -120,9 +127,10 @@ bool model_build(struct model *out, const struct timeline *tl, struct interval w
 		find_observed(&b);
 		model_set_lambdas(&b);
 		find_residuals(&b);
+		graph_find_horizon(&out->graph, arena);
 	}
 	arena_end(&scratch);
-	return done && replay(out, arena, err);
+	return done && replay(out, err);
 }
 
 struct interval model_task_interval(const struct model *model, const struct timeline *tl, size_t task)

@@ -50,10 +50,8 @@ enum edge_kind {
 
 struct model {
 	struct task_graph graph;
-	struct task *tasks;      /* in the graph's order */
-	uint8_t *edge_kind;      /* by edge */
-	struct task_times times; /* only finish_all_ns and last: graph_forward gives the others */
-	int64_t *slack_ns;       /* total slack by task */
+	struct task *tasks; /* in the graph's order */
+	uint8_t *edge_kind; /* by edge */
 	struct interval window;
 	int64_t lambda_ns[N_EDGE_KINDS]; /* median over the edges of a kind of what the model takes; NULL_i64 without
 	                                    any */
@@ -72,6 +70,9 @@ struct model {
 /* Build it for a window; ranks may be NULL. Owned by the arena. False when times overflow. */
 bool model_build(struct model *out, const struct timeline *tl, struct interval window, const struct ranks *ranks,
                  const struct thresholds *limits, struct arena *arena, struct err *err) MUST_CHECK;
+
+/* Total slack of every task. Owned by the arena. */
+int64_t *model_slack(const struct model *model, struct arena *arena);
 
 /* What was observed of a task, in the trace's time. */
 struct interval model_task_interval(const struct model *model, const struct timeline *tl, size_t task);

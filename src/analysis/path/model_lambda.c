@@ -14,57 +14,41 @@
 
 enum { PERCENTILE = 5, FEW_SAMPLES = 20 };
 
-/* Values by class, in one array: those of class c are at[c] .. at[c + 1]. */
+/*
+ * The lowest values of each class, as many as the percentile is in rank: a heap
+ * with the largest of them first, which in the end is the one wanted.
+ */
 struct samples {
-	size_t n_classes, *at;
+	size_t *at; /* heap of class c: values[at[c]] .. values[at[c + 1]] */
+	size_t *n;  /* how many there are: counted at first, then kept */
 	int64_t *values;
 };
 
-/* The value of rank k in place, by partition around a middle one: linear but for adversaries, who get n log n luck. */
-static int64_t select_rank(int64_t *v, size_t n, size_t k)
+/* Rank of the 5th percentile by nearest rank, from 1 on; the minimum of few. */
+static size_t rank_of(size_t n)
 {
-	uint64_t random = n;
-
-	while (n > 1) {
-		int64_t pivot;
-		size_t low = 0, i = 0, high = n;
-
-		random = random * 6364136223846793005u + 1442695040888963407u;
-		pivot = v[(random >> 33) % n];
-		while (i < high) {
-			const int64_t x = v[i];
-
-			if (x < pivot) {
-				v[i++] = v[low];
-				v[low++] = x;
-			} else if (x > pivot) {
-				v[i] = v[--high];
-				v[high] = x;
-			} else {
-				i++;
-			}
-		}
-		if (k < low) {
-			n = low;
-		} else if (k >= high) {
-			v += high;
-			n -= high;
-			k -= high;
-		} else {
-			return pivot;
-		}
-	}
-	return v[0];
+	return n == 0 ? 0 : n < FEW_SAMPLES ? 1 : (n * PERCENTILE + 99) / 100;
 }
 
-/* 5th percentile by nearest rank, the minimum of few; -1 without any. */
-static int64_t low_value(const struct samples *s, size_t class)
+static void keep_lowest(int64_t *heap, size_t *n, size_t most, int64_t value)
 {
-	const size_t n = s->at[class + 1] - s->at[class];
+	size_t at = 0;
 
-	if (n == 0)
-		return -1;
-	return select_rank(s->values + s->at[class], n, n < FEW_SAMPLES ? 0 : (n * PERCENTILE + 99) / 100 - 1);
+	if (*n < most) {
+		for (at = (*n)++; at > 0 && heap[(at - 1) / 2] < value; at = (at - 1) / 2)
+			heap[at] = heap[(at - 1) / 2];
+		heap[at] = value;
+		return;
+	}
+	if (value >= heap[0])
+		return;
+	for (size_t child; (child = 2 * at + 1) < most; at = child) {
+		child += child + 1 < most && heap[child + 1] > heap[child];
+		if (heap[child] <= value)
+			break;
+		heap[at] = heap[child];
+	}
+	heap[at] = value;
 }
 
 static int64_t at_least_0(int64_t ns)
@@ -112,13 +96,13 @@ static size_t count_classes(const struct building *b)
 /* What is sampled, and by what it is told apart. */
 enum sampling { DECIDING_BY_CLASS, DECIDING_BY_KIND, ALL_BY_CLASS, CALLS_BY_FUNCTION, WAITS_BY_FUNCTION };
 
-/* Give a value; it is counted, or put in place when there are values. */
+/* Give a value; it is counted, or kept when there is room for values. */
 static void give(struct samples *s, size_t class, int64_t value)
 {
 	if (s->values)
-		s->values[s->at[class + 1]++] = value;
+		keep_lowest(s->values + s->at[class], &s->n[class], s->at[class + 1] - s->at[class], value);
 	else
-		s->at[class + 2]++;
+		s->n[class]++;
 }
 
 static void give_edges(const struct building *b, struct samples *s, enum sampling what, uint32_t node)
@@ -154,27 +138,32 @@ static void give_call(const struct building *b, struct samples *s, enum sampling
 		give(s, (size_t)number_of_function(b, task->index), b->observed_ns[back] - b->observed_ns[node]);
 }
 
-/* Low values by class, or by kind of edge or function. Owned by the arena. */
+static void give_all(const struct building *b, struct samples *s, enum sampling what)
+{
+	for (uint32_t v = 0; v < b->out->graph.n; v++)
+		if (what >= CALLS_BY_FUNCTION)
+			give_call(b, s, what, v);
+		else
+			give_edges(b, s, what, v);
+}
+
+/* Low values by class, or by kind of edge or function; -1 without any. Owned by the arena. */
 static int64_t *sample(const struct building *b, enum sampling what, size_t n_classes, struct arena *arena)
 {
 	int64_t *low = arena_array(arena, int64_t, n_classes);
 	struct arena scratch = { 0 };
-	struct samples s = { .n_classes = n_classes, .at = arena_array(&scratch, size_t, n_classes + 2) };
+	struct samples s = { .at = arena_array(&scratch, size_t, n_classes + 1),
+		             .n = arena_array(&scratch, size_t, n_classes) };
 
-	for (int pass = 0; pass < 2; pass++) {
-		for (uint32_t v = 0; v < b->out->graph.n; v++)
-			if (what >= CALLS_BY_FUNCTION)
-				give_call(b, &s, what, v);
-			else
-				give_edges(b, &s, what, v);
-		if (pass == 1)
-			break;
-		for (size_t c = 1; c <= n_classes; c++)
-			s.at[c + 1] += s.at[c];
-		s.values = arena_array(&scratch, int64_t, s.at[n_classes + 1] + 1);
+	give_all(b, &s, what);
+	for (size_t c = 0; c < n_classes; c++) {
+		s.at[c + 1] = s.at[c] + rank_of(s.n[c]);
+		s.n[c] = 0;
 	}
+	s.values = arena_array(&scratch, int64_t, s.at[n_classes] + 1);
+	give_all(b, &s, what);
 	for (size_t c = 0; c < n_classes; c++)
-		low[c] = low_value(&s, c);
+		low[c] = s.n[c] ? s.values[s.at[c]] : -1;
 	arena_end(&scratch);
 	return low;
 }

@@ -307,7 +307,7 @@ bool model_add_nodes(struct building *b, struct err *err)
 	struct arena scratch = { 0 };
 	struct pool pool = {
 		.b = b,
-		.start_ns = arena_array(b->scratch, int64_t, most),
+		.start_ns = arena_array(b->arena, int64_t, most),
 		.at = arena_array(&scratch, uint32_t, most),
 		.tasks = arena_array(&scratch, struct task, most),
 	};

@@ -56,10 +56,9 @@ void walk_charge(struct walk *w, int64_t from_ns, enum path_kind kind, struct pl
 	if (start_ns >= w->at_ns)
 		return;
 	w->n_still = 0;
-	w->n++;
-	if (w->room_end)
-		w->room_end[-(ptrdiff_t)w->n] = (struct path_piece){ start_ns,     w->at_ns,       charged.op,
-			                                             charged.call, charged.thread, (uint8_t)kind };
+	pieces_put(&w->pieces, &(struct path_piece){ start_ns, w->at_ns, charged.op,
+	                                             charged.op == NULL_ref ? charged.call : NULL_ref,
+	                                             (uint8_t)kind });
 	w->path->by_kind[kind] += w->at_ns - start_ns;
 	w->at_ns = start_ns;
 }
@@ -301,7 +300,6 @@ static void begin(struct walk *w, uint32_t end_thread)
 	const struct path_end end = end_thread < w->tl->n_threads ? (struct path_end){ NULL_ref, end_thread }
 	                                                          : path_find_end(w->tl, w->window);
 
-	w->n = 0;
 	w->n_still = 0;
 	w->shift_ns = 0;
 	w->at_ns = w->window.end_ns;
@@ -336,11 +334,10 @@ static void walk(struct walk *w, uint32_t end_thread)
 static void check(const struct path *path)
 {
 	int64_t sum_ns = 0, at_ns = path->window.start_ns;
+	struct path_piece piece;
 
-	for (size_t i = 0; i < path->n; i++) {
-		assert(path->pieces[i].start_ns == at_ns && path->pieces[i].end_ns > at_ns);
-		at_ns = path->pieces[i].end_ns;
-	}
+	for (struct path_reader r = path_read(path); path_next(&r, &piece); at_ns = piece.end_ns)
+		assert(piece.start_ns == at_ns && piece.end_ns > at_ns);
 	assert(at_ns == path->window.end_ns);
 	for (size_t k = 0; k < N_PATH_KINDS; k++)
 		sum_ns += path->by_kind[k];
@@ -355,6 +352,7 @@ struct path path_walk(const struct timeline *tl, struct interval window, uint32_
 	const struct interval sane = interval_clip(window, (struct interval){ -LARGEST_WALK_NS, LARGEST_WALK_NS });
 	struct arena scratch = { 0 };
 	struct path path = { .window = sane };
+	uint8_t *bytes;
 	struct walk w = { .tl = tl, .ranks = ranks, .window = sane, .path = &path, .scratch = &scratch };
 
 	if (sane.end_ns <= sane.start_ns)
@@ -362,12 +360,13 @@ struct path path_walk(const struct timeline *tl, struct interval window, uint32_
 	w.relays = relays_of(tl, &scratch);
 	walk_read_evidence(&w);
 	walk(&w, end_thread);
-	path.n = w.n;
-	path.pieces = arena_array(arena, struct path_piece, path.n);
-	w.room_end = path.pieces + path.n;
+	bytes = arena_array(arena, uint8_t, w.pieces.n_bytes);
+	w.pieces = (struct piece_writer){ .end = bytes + w.pieces.n_bytes };
 	walk(&w, end_thread);
-	path.pieces = w.room_end - w.n;
-	path.n = w.n;
+	path.pieces = bytes;
+	path.n = w.pieces.n;
+	path.first_op = w.pieces.op;
+	path.first_call = w.pieces.call;
 	block_end(w.marks);
 	arena_end(&scratch);
 	check(&path);

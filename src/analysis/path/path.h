@@ -29,14 +29,14 @@ enum path_kind {
 
 struct path_piece {
 	int64_t start_ns, end_ns;
-	uint32_t op, call;   /* index, or NULL_ref: what is charged; of host time: the call behind it */
-	uint32_t thread;     /* index of the host thread, or NULL_ref on a device */
-	uint8_t kind;        /* enum path_kind */
+	uint32_t op, call; /* index of the one that is charged, the other NULL_ref; of host time: the call behind it */
+	uint8_t kind;      /* enum path_kind */
 };
 
 struct path {
-	struct path_piece *pieces; /* in order of time; contiguous over the window */
+	const uint8_t *pieces; /* for path_read */
 	size_t n;
+	uint32_t first_op, first_call; /* that pieces are charged to, of each */
 	struct interval window;
 	int64_t by_kind[N_PATH_KINDS]; /* sums to the window */
 	int64_t clock_adjust_ns, clock_adjust_max_ns; /* what was clamped where a jump went forward */
@@ -54,6 +54,19 @@ struct ranks;
  */
 struct path path_walk(const struct timeline *tl, struct interval window, uint32_t end_thread,
 		      const struct ranks *ranks, struct arena *arena);
+
+/* Reads the pieces of a path in order of time; they are contiguous over the window. */
+struct path_reader {
+	const uint8_t *at;
+	size_t n_left;
+	int64_t at_ns;
+	uint32_t op, call; /* that come next */
+};
+
+struct path_reader path_read(const struct path *path);
+
+/* False behind the last piece. */
+bool path_next(struct path_reader *r, struct path_piece *piece);
 
 const char *path_kind_name(enum path_kind k);
 

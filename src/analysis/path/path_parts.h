@@ -24,6 +24,15 @@ struct spans {
 	const str_id *name; /* NULL: all rows count */
 };
 
+/* Writes pieces from the last one on. */
+struct piece_writer {
+	uint8_t *end; /* of their bytes; NULL while they are counted */
+	size_t n, n_bytes;
+	uint32_t op, call; /* the last ones that were charged */
+};
+
+void pieces_put(struct piece_writer *w, const struct path_piece *piece);
+
 struct walk {
 	const struct timeline *tl;
 	const struct ranks *ranks; /* or NULL */
@@ -35,8 +44,8 @@ struct walk {
 	uint8_t *is_wait;   /* by str_id: 0 not looked at, 1 no, 2 yes */
 	struct mark *marks; /* a block */
 	size_t marks_room;
-	struct path_piece *room_end; /* pieces are filled in from their end; NULL while they are counted */
-	size_t n, n_still;
+	struct piece_writer pieces;
+	size_t n_still;
 	struct place place;
 	int64_t at_ns;    /* on the clock of the pieces */
 	int64_t shift_ns; /* from the clock of the place to that of the pieces */

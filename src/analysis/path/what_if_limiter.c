@@ -139,11 +139,12 @@ const char *limiter_of(const struct graph_chain *chain, const struct change *cha
 
 	c.by_shape = arena_array(&scratch, int64_t, tl->trace->kernel_shape.n);
 	c.by_function = arena_array(&scratch, int64_t, tl->trace->strings.n);
-	for (uint32_t v = chain->last; v != UINT32_MAX; v = chain->limiter[v]) {
+	for (uint32_t v = chain->last, limiter; v != UINT32_MAX; v = limiter) {
 		if (!at_start)
 			add_duration(&c, v);
-		if (chain->limiter[v] != UINT32_MAX)
-			add_delay(&c, v, chain->limiter[v], &at_start);
+		limiter = graph_limiter(&change->graph, chain, v);
+		if (limiter != UINT32_MAX)
+			add_delay(&c, v, limiter, &at_start);
 	}
 	for (enum path_kind k = 0; k < N_PATH_KINDS; k++)
 		if (c.by_kind[k] > c.by_kind[best])
