@@ -35,10 +35,46 @@ static bool find_shifts(struct building *b, const struct ranks *ranks)
 	return true;
 }
 
+/* A watchdog that asks whether work is done, and makes none: it does not hold the end. */
+static bool only_asks(const struct timeline *tl, uint32_t thread, struct interval window)
+{
+	const struct host_thread *h = &tl->threads[thread];
+	uint32_t c = call_at(tl, thread, window.start_ns), n_queries = 0;
+
+	for (c = c == NULL_ref ? h->first_call : c; c < h->first_call + h->n_calls; c++) {
+		if (tl->calls[c].start_ns >= window.end_ns)
+			break;
+		if (tl->calls[c].class != CALL_QUERY && tl->calls[c].class != CALL_OTHER)
+			return false;
+		n_queries += tl->calls[c].class == CALL_QUERY;
+	}
+	return n_queries > 0;
+}
+
+/* The thread whose last call in the window ends last, of those that do more than to ask; or NULL_ref. */
+static uint32_t last_worker(const struct timeline *tl, struct interval window)
+{
+	uint32_t last = NULL_ref;
+	int64_t last_ns = INT64_MIN;
+
+	for (uint32_t t = 0; t < tl->n_threads; t++) {
+		const uint32_t c = call_at(tl, t, window.end_ns - 1);
+
+		if (c == NULL_ref || tl->calls[c].end_ns <= last_ns || only_asks(tl, t, window))
+			continue;
+		last = t;
+		last_ns = tl->calls[c].end_ns;
+	}
+	return last;
+}
+
 /* How the window ends: by an operation, or on a thread. */
 static void find_end(struct building *b)
 {
-	const struct path_end end = path_find_end(b->tl, b->window);
+	struct path_end end = path_find_end(b->tl, b->window);
+
+	if (end.thread != NULL_ref && only_asks(b->tl, end.thread, b->window))
+		end.thread = last_worker(b->tl, b->window);
 
 	b->end_thread = end.thread;
 	b->end_ns = INT64_MAX;
@@ -121,11 +157,13 @@ bool model_build(struct model *out, const struct timeline *tl, struct interval w
 	else
 		out->shift_of_process = NULL;
 	b.relays = relays_of(tl, &scratch);
+	out->handoffs = handoffs_of(tl, &b.relays, b.window, arena);
 	find_end(&b);
 	done = model_add_nodes(&b, err) && model_add_edges(&b, err);
 	if (done) {
 		find_observed(&b);
 		model_set_lambdas(&b);
+		doubts_find(&b);
 		find_residuals(&b);
 		graph_find_horizon(&out->graph, arena);
 	}

@@ -11,6 +11,7 @@
 #pragma once
 
 #include "analysis/path/graph.h"
+#include "analysis/path/handoff.h"
 #include "analysis/path/path.h"
 
 enum task_kind {
@@ -45,7 +46,45 @@ enum edge_kind {
 	EDGE_COLLECTIVE,
 	EDGE_QUEUE, /* room in a full queue, when an operation begins */
 	EDGE_CALL,  /* a blocking call to its return */
+	EDGE_MAYBE, /* a call of another thread that may have been waited for; without effect but in a band's ends */
 	N_EDGE_KINDS
+};
+
+/*
+ * A pause that may be a wait: then the thread's own part of it is smaller, and
+ * its end is that of the other thread's call and a delay.
+ */
+struct doubtful_pause {
+	uint32_t node, program_edge, maybe_edge;
+	int64_t own_ns, delay_ns;
+};
+
+/* An edge that may take longer than in the model. */
+struct doubtful_edge {
+	uint32_t edge;
+	int64_t most_ns;
+};
+
+/* A task that something outside of the model may have held up. */
+struct held_task {
+	uint32_t node;
+	int64_t start_ns; /* observed, from the window's start */
+};
+
+/*
+ * What the model cannot know: each question is also answered with all of it
+ * taken one way and the other, and the band spans the answers.
+ */
+struct doubts {
+	struct doubtful_pause *pauses; /* ascending by node */
+	struct doubtful_edge *edges;
+	struct held_task *held;
+	size_t n_pauses, n_edges, n_held;
+	uint64_t n_proved, n_possible, n_unknown; /* hand-offs of the window, by kind */
+	uint64_t n_late;                          /* operations that something held up which is not on record */
+	int64_t shared_ns, late_ns; /* operations ran beside, or waited for, those of another process; were held up */
+	int64_t longest_latency_ns; /* of a launch, behind its call: more has another reason */
+	const char *refusal;        /* why no question is answered, or NULL */
 };
 
 struct model {
@@ -61,6 +100,8 @@ struct model {
 	double replay_error;            /* abs(replay - observed) / observed */
 	int64_t unexplained_ns;         /* positive residuals on the model's path */
 	bool is_acyclic;
+	struct handoffs handoffs;
+	struct doubts doubts;
 	int64_t *residual_ns;      /* by task: its observed start less what its edges explain */
 	const struct ranks *ranks; /* or NULL */
 	int64_t *shift_of_process; /* by row of process, and one more: from its clock to the window's; NULL: 0
@@ -87,7 +128,8 @@ struct what_if {
 	double factor;                     /* durations are multiplied by it */
 	uint64_t n_tasks;                  /* that it changes */
 	int64_t now_ns, then_ns;           /* the model's finish without and with it, residuals kept out */
-	int64_t gain_low_ns, gain_high_ns; /* band: residuals kept, and without */
+	int64_t gain_low_ns, gain_high_ns; /* band: residuals kept, and without; doubts taken each way */
+	const char *doubt;                 /* what makes the band as wide as it is; or NULL */
 	struct what_if_curve curve;
 	const char *limiter; /* what decides the end then: a path kind with its largest name */
 };

@@ -9,9 +9,7 @@
 #include "analysis/path/path_parts.h"
 #include "analysis/ranks/ranks.h"
 
-enum { NO_CLASS = -1 };
-
-static uint32_t end_of_call_node(const struct building *b, uint32_t call)
+uint32_t end_of_call_node(const struct building *b, uint32_t call)
 {
 	return b->node_of_return[call] != NULL_ref ? b->node_of_return[call] : b->node_of_call[call];
 }
@@ -50,11 +48,8 @@ static bool is_possible(struct building *b, uint32_t from, uint32_t to, int64_t 
 	return from < to;
 }
 
-/*
- * Add an edge to node to, which is the last one so far. Latencies give a class
- * by their kind and by what they depend on, an API's number or a device.
- */
-static void add_edge(struct building *b, uint32_t from, uint32_t to, enum edge_kind kind, int32_t class)
+/* Latencies give a class by their kind and by what they depend on, an API's number or a device. */
+void model_add_edge(struct building *b, uint32_t from, uint32_t to, enum edge_kind kind, int32_t class)
 {
 	struct task_graph *g = &b->out->graph;
 	int64_t latency_ns;
@@ -68,7 +63,7 @@ static void add_edge(struct building *b, uint32_t from, uint32_t to, enum edge_k
 		return;
 	g->edge_delay_ns[b->n_edges] = class == NO_CLASS ? latency_ns : (int64_t) class * N_EDGE_KINDS + kind;
 	b->n_edges++;
-	b->out->n_edges[kind]++;
+	b->out->n_edges[kind] += kind != EDGE_MAYBE;
 }
 
 static uint32_t device_of(const struct timeline *tl, uint32_t op)
@@ -91,18 +86,21 @@ static void add_call_edges(struct building *b, uint32_t call, uint32_t node)
 {
 	const struct timeline *tl = b->tl;
 	const uint32_t relay = relay_before(&b->relays, call), thread = tl->calls[call].thread;
+	const uint32_t program_edge = (uint32_t)b->n_edges;
 	uint32_t from = NULL_ref;
 
 	if (relay != NULL_ref)
 		from = end_of_call_node(b, unit_first(tl, relay));
 	if (from != NULL_ref) {
-		add_edge(b, from, node, EDGE_WAKE, NO_CLASS);
+		model_add_edge(b, from, node, EDGE_WAKE, NO_CLASS);
 		return;
 	}
 	if (call > tl->threads[thread].first_call)
 		from = end_of_call_node(b, unit_first(tl, call - 1));
 	/* The first one in the window: the host's time since it began. */
-	add_edge(b, from != NULL_ref ? from : 0, node, EDGE_PROGRAM, NO_CLASS);
+	model_add_edge(b, from != NULL_ref ? from : 0, node, EDGE_PROGRAM, NO_CLASS);
+	if (b->n_edges > program_edge)
+		doubts_add_handoff(b, call, node, program_edge);
 }
 
 static void add_return_edges(struct building *b, uint32_t call, uint32_t node)
@@ -110,11 +108,11 @@ static void add_return_edges(struct building *b, uint32_t call, uint32_t node)
 	const struct call_wait wait = wait_of_call(b->tl, call);
 	const int32_t class = number_of_function(b, call);
 
-	add_edge(b, b->node_of_call[call], node, EDGE_CALL, NO_CLASS);
+	model_add_edge(b, b->node_of_call[call], node, EDGE_CALL, NO_CLASS);
 	if (wait.is_queue)
-		add_edge(b, b->node_of_op[wait.op], node, EDGE_QUEUE, class);
+		model_add_edge(b, b->node_of_op[wait.op], node, EDGE_QUEUE, class);
 	else
-		add_edge(b, end_of_op_node(b, wait.op), node, EDGE_SYNC, class);
+		model_add_edge(b, end_of_op_node(b, wait.op), node, EDGE_SYNC, class);
 }
 
 /* Whether two operations belong to one launch of a graph. */
@@ -144,16 +142,16 @@ static void add_op_edges(struct building *b, uint32_t index, uint32_t node)
 	const bool in_graph = (before && is_same_graph(op, before)) || (releaser && is_same_graph(op, releaser));
 
 	if (op->call != NULL_ref && !(op->flags & OP_INVERTED) && !in_graph) {
-		add_edge(b, b->node_of_call[op->call], node, EDGE_LAUNCH,
+		model_add_edge(b, b->node_of_call[op->call], node, EDGE_LAUNCH,
 		         number_of_function(b, op->call) + device * MOST_LATENCY_KEYS);
 	}
 	if (before && before->end_ns > op->start_ns)
-		add_edge(b, end_of_op_node(b, op->before), node, EDGE_PDL, NO_CLASS);
+		model_add_edge(b, end_of_op_node(b, op->before), node, EDGE_PDL, NO_CLASS);
 	else if (before)
-		add_edge(b, end_of_op_node(b, op->before), node, is_same_graph(op, before) ? EDGE_GRAPH : EDGE_STREAM,
+		model_add_edge(b, end_of_op_node(b, op->before), node, is_same_graph(op, before) ? EDGE_GRAPH : EDGE_STREAM,
 		         device);
 	if (releaser && op->releaser != op->before)
-		add_edge(b, end_of_op_node(b, op->releaser), node, kind_of_release(op), device);
+		model_add_edge(b, end_of_op_node(b, op->releaser), node, kind_of_release(op), device);
 	/* Nothing in the window explains it: it was let go before, or nobody knows by what. */
 	if (b->n_edges == n_edges)
 		b->out->graph.floor_ns[node] = b->observed_ns[node];
@@ -164,7 +162,7 @@ static void add_collective_edges(struct building *b, uint32_t index, uint32_t no
 	const struct matched_collective *c = &b->out->ranks->collectives[index];
 
 	for (uint32_t i = 0; i < c->n_members; i++)
-		add_edge(b, b->node_of_op[b->out->ranks->members[c->first_member + i].op], node, EDGE_COLLECTIVE,
+		model_add_edge(b, b->node_of_op[b->out->ranks->members[c->first_member + i].op], node, EDGE_COLLECTIVE,
 		         NO_CLASS);
 }
 
@@ -174,7 +172,7 @@ static void add_end_edge(struct building *b, uint32_t thread, uint32_t node)
 	const uint32_t call = call_at(b->tl, thread, b->window.end_ns - 1);
 	const uint32_t from = call == NULL_ref ? NULL_ref : end_of_call_node(b, unit_first(b->tl, call));
 
-	add_edge(b, from == NULL_ref ? 0 : from, node, EDGE_PROGRAM, NO_CLASS);
+	model_add_edge(b, from == NULL_ref ? 0 : from, node, EDGE_PROGRAM, NO_CLASS);
 }
 
 static void add_edges_of(struct building *b, uint32_t node)
@@ -187,7 +185,7 @@ static void add_edges_of(struct building *b, uint32_t node)
 	case TASK_RETURN: add_return_edges(b, task->index, node); break;
 	case TASK_COLLECTIVE: add_collective_edges(b, task->index, node); break;
 	case TASK_TRANSFER:
-		add_edge(b, b->node_of_collective[b->out->ranks->members[task->index].collective], node,
+		model_add_edge(b, b->node_of_collective[b->out->ranks->members[task->index].collective], node,
 		         EDGE_COLLECTIVE, NO_CLASS);
 		break;
 	case TASK_END: add_end_edge(b, task->index, node); break;
@@ -215,7 +213,7 @@ bool model_add_edges(struct building *b, struct err *err)
 {
 	struct task_graph *g = &b->out->graph;
 	const size_t n_ranks = b->out->ranks ? b->out->ranks->n_members : 0;
-	const size_t most = 3 * (b->tl->n_ops + 1) + 3 * b->tl->n_calls + 2 * n_ranks;
+	const size_t most = 3 * (b->tl->n_ops + 1) + 3 * b->tl->n_calls + 2 * n_ranks + b->out->handoffs.n;
 
 	if (most >= UINT32_MAX)
 		return fail(err, "model: %zu edges are more than 32 bits can number", most);

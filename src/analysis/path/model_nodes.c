@@ -29,6 +29,24 @@ int64_t call_end(const struct timeline *tl, uint32_t call)
 	return tl->calls[call].end_ns;
 }
 
+/* A launch takes a few us; so long a one did something else besides. */
+static bool may_be_held(const struct api_call *call)
+{
+	enum { LONG_LAUNCH_NS = 30000 };
+
+	return (call->class == CALL_LAUNCH || call->class == CALL_GRAPH_LAUNCH || call->class == CALL_COPY_ASYNC) &&
+	       call->end_ns - call->start_ns >= LONG_LAUNCH_NS;
+}
+
+bool is_held_launch(const struct timeline *tl, uint32_t index, uint32_t freed)
+{
+	enum { SOON_NS = 10000 };
+	const struct api_call *call = &tl->calls[index];
+	const int64_t late_ns = call->end_ns - tl->ops[freed].start_ns;
+
+	return late_ns <= SOON_NS && late_ns * 4 <= call->end_ns - call->start_ns;
+}
+
 struct call_wait wait_of_call(const struct timeline *tl, uint32_t index)
 {
 	const struct api_call *call = &tl->calls[index];
@@ -38,9 +56,10 @@ struct call_wait wait_of_call(const struct timeline *tl, uint32_t index)
 	if (call->flags & (CALL_BLOCKS | CALL_POLLS)) {
 		if (call->waits != NULL_ref && tl->ops[call->waits].end_ns > call->start_ns)
 			wait = (struct call_wait){ call->waits, tl->ops[call->waits].end_ns, false };
-	} else if (call->flags & CALL_BACKPRESSURE) {
+	} else if (call->flags & CALL_BACKPRESSURE || may_be_held(call)) {
 		freed = op_begun_by(tl, call->first_op, call->end_ns);
-		if (freed != NULL_ref && tl->ops[freed].start_ns > call->start_ns && freed != call->first_op)
+		if (freed != NULL_ref && tl->ops[freed].start_ns > call->start_ns && freed != call->first_op &&
+		    (call->flags & CALL_BACKPRESSURE || is_held_launch(tl, index, freed)))
 			wait = (struct call_wait){ freed, tl->ops[freed].start_ns, true };
 	}
 	return wait;
@@ -90,12 +109,42 @@ static void need_call(struct building *b, uint32_t call)
 		*end = call + 1;
 }
 
+/* From a thread to the one that goes on after it. */
+struct links {
+	uint32_t *call, *before, *order; /* order: by when the call begins */
+	size_t n;
+};
+
+static struct links links_of(const struct building *b)
+{
+	const struct handoffs *handoffs = &b->out->handoffs;
+	const size_t most = b->relays.n + handoffs->n;
+	struct links links = { arena_array(b->scratch, uint32_t, most), arena_array(b->scratch, uint32_t, most),
+		               arena_array(b->scratch, uint32_t, most), b->relays.n };
+	int64_t *key = arena_array(b->scratch, int64_t, most);
+
+	for (size_t i = 0; i < b->relays.n; i++) {
+		links.call[i] = b->relays.call[i];
+		links.before[i] = b->relays.before[i];
+	}
+	for (size_t i = 0; i < handoffs->n; i++)
+		if (handoffs->of[i].before != NULL_ref) {
+			links.call[links.n] = handoffs->of[i].call;
+			links.before[links.n++] = handoffs->of[i].before;
+		}
+	for (size_t i = 0; i < links.n; i++) {
+		links.order[i] = (uint32_t)i;
+		key[i] = b->tl->calls[links.call[i]].start_ns;
+	}
+	sort_by_key(key, links.order, links.n, b->scratch);
+	return links;
+}
+
 /* Calls that matter: those that launched what counts, what they took over from, and the thread that ends the window. */
 static void find_ends_of_calls(struct building *b)
 {
 	const struct timeline *tl = b->tl;
-	int64_t *key = arena_array(b->scratch, int64_t, b->relays.n);
-	uint32_t *order = arena_array(b->scratch, uint32_t, b->relays.n);
+	const struct links links = links_of(b);
 
 	b->end_of_call = arena_array(b->scratch, uint32_t, tl->n_threads);
 	for (size_t i = 0; i < tl->n_ops; i++)
@@ -104,16 +153,11 @@ static void find_ends_of_calls(struct building *b)
 	if (b->end_thread != NULL_ref)
 		b->end_of_call[b->end_thread] =
 			tl->threads[b->end_thread].first_call + tl->threads[b->end_thread].n_calls;
-	for (size_t i = 0; i < b->relays.n; i++) {
-		order[i] = (uint32_t)i;
-		key[i] = tl->calls[b->relays.call[i]].start_ns;
-	}
-	sort_by_key(key, order, b->relays.n, b->scratch);
-	for (size_t i = b->relays.n; i-- > 0;) {
-		const uint32_t call = b->relays.call[order[i]];
+	for (size_t i = links.n; i-- > 0;) {
+		const uint32_t call = links.call[links.order[i]];
 
 		if (call < b->end_of_call[tl->calls[call].thread])
-			need_call(b, b->relays.before[order[i]]);
+			need_call(b, links.before[links.order[i]]);
 	}
 }
 

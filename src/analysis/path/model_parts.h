@@ -29,6 +29,7 @@ struct building {
 	uint32_t end_thread;          /* whose end is the window's, or NULL_ref */
 	int64_t end_ns;               /* operations that end later are left out */
 	int64_t *observed_ns;         /* by node: when it began, from the window's start */
+	size_t pauses_room, doubtful_room, held_room;
 	uint8_t *number_of_name;      /* by str_id: a function's number, from 1 on */
 	size_t n_edges;
 };
@@ -85,3 +86,19 @@ int32_t number_of_function(const struct building *b, uint32_t call);
 
 /* Put lambdas where latencies were observed, and durations without waits. */
 void model_set_lambdas(struct building *b);
+
+/* Add an edge to node to, which is the last one so far; class NO_CLASS: its delay is what was observed. */
+enum { NO_CLASS = -1 };
+void model_add_edge(struct building *b, uint32_t from, uint32_t to, enum edge_kind kind, int32_t class);
+
+/* Where a call ends: its return if it waits. */
+uint32_t end_of_call_node(const struct building *b, uint32_t call);
+
+/* The pause before a call's node, to which its program edge leads, as a hand-off has it. */
+void doubts_add_handoff(struct building *b, uint32_t call, uint32_t node, uint32_t program_edge);
+
+/* When all edges have their delays: the rest of what is not known. */
+void doubts_find(struct building *b);
+
+/* A launch call that took so long, and came back so soon after an operation of its stream began, met a full queue. */
+bool is_held_launch(const struct timeline *tl, uint32_t call, uint32_t freed);

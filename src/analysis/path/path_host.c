@@ -87,6 +87,11 @@ static size_t find_marks(struct walk *w, const struct spans *s, ref track, int64
 	return n;
 }
 
+size_t walk_find_waits(struct walk *w, ref track, int64_t from_ns, int64_t to_ns)
+{
+	return find_marks(w, &w->waits, track, from_ns, to_ns, 0);
+}
+
 /* Where a list of marks, read backwards, next changes before at_ns; *inside tells whether at_ns is in one. */
 static int64_t next_border(const struct mark *marks, size_t first, size_t *n, int64_t from_ns, int64_t at_ns,
                            bool *inside)

@@ -59,6 +59,9 @@ void walk_leave_op(struct walk *w, uint32_t op, int64_t start_ns);
 /* Ask the trace for what tells host time apart; what cannot be read is not used. */
 void walk_read_evidence(struct walk *w);
 
+/* Waits on record of a thread in a stretch of time: marks 0 .. n, disjoint and ascending. Gives n. */
+size_t walk_find_waits(struct walk *w, ref track, int64_t from_ns, int64_t to_ns);
+
 /* Charge the host's time of the place's thread back to from_ns; call is the one behind it, or NULL_ref. */
 void walk_host(struct walk *w, int64_t from_ns, uint32_t call);
 

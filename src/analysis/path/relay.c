@@ -157,8 +157,7 @@ static size_t process_slot(const struct timeline *tl, size_t thread)
 	return process < tl->trace->process.n ? process : tl->trace->process.n;
 }
 
-/* Threads by process, those of one process together. */
-static uint32_t *order_threads(const struct timeline *tl, struct arena *arena)
+uint32_t *threads_by_process(const struct timeline *tl, struct arena *arena)
 {
 	const size_t n_processes = tl->trace->process.n;
 	uint32_t *order = arena_array(arena, uint32_t, tl->n_threads);
@@ -211,7 +210,7 @@ struct relays relays_of(const struct timeline *tl, struct arena *arena)
 	struct turns turns = { .tl = tl,
 		               .heap = arena_array(&scratch, uint32_t, tl->n_threads),
 		               .next = arena_array(&scratch, uint32_t, tl->n_threads) };
-	const uint32_t *order = order_threads(tl, &scratch);
+	const uint32_t *order = threads_by_process(tl, &scratch);
 	struct relays found = { 0 }, out;
 	size_t room = 0;
 

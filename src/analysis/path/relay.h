@@ -23,3 +23,6 @@ struct relays relays_of(const struct timeline *tl, struct arena *arena);
 
 /* What a call waited for on another thread, or NULL_ref. */
 uint32_t relay_before(const struct relays *relays, uint32_t call);
+
+/* Indices of threads, those of one process together; without a process last. Owned by the arena. */
+uint32_t *threads_by_process(const struct timeline *tl, struct arena *arena);

@@ -83,7 +83,7 @@ static const char *find_refusal(const struct model *model, const struct change *
 		                   100 * model->replay_error, 100 * limits->replay_refuse_share);
 	if (change->n_tasks == 0)
 		return "nothing in the window matches";
-	return NULL;
+	return model->doubts.refusal;
 }
 
 /* With few tasks all knees are found. A pass over millions takes long, and one or two more would find none. */
@@ -113,34 +113,25 @@ static void *find_curve(void *with)
 	return NULL;
 }
 
-/* The end with the change, what decides it, and the end with residuals kept. */
-static bool find_ends(struct what_if *out, const struct model *model, const struct timeline *tl,
-                      const struct change *change, struct graph_factor factor, struct arena *arena, struct err *err)
+/* The end with the change, and what decides it. */
+static bool find_end(struct what_if *out, const struct model *model, const struct timeline *tl,
+                     const struct change *change, struct graph_factor factor, struct arena *arena, struct err *err)
 {
-	struct graph_set kept = change->set;
-	struct graph_chain chain, kept_chain;
+	struct graph_chain chain;
 	struct arena scratch = { 0 };
-	int64_t gain_ns, kept_gain_ns;
-	bool done;
+	const bool done = graph_chain_at(&change->graph, &change->set, factor, true, &chain, &scratch, err);
 
-	kept.extra_ns = model->residual_ns;
-	done = graph_chain_at(&change->graph, &change->set, factor, true, &chain, &scratch, err);
 	if (done)
 		out->limiter = limiter_of(&chain, change, factor, model, tl, arena);
 	arena_end(&scratch);
-	if (!done || !graph_chain_at(&change->graph, &kept, factor, false, &kept_chain, arena, err))
-		return false;
 	out->now_ns = model->replay_ns;
-	out->then_ns = chain.finish_ns;
-	gain_ns = out->now_ns - out->then_ns;
-	kept_gain_ns = model->observed_ns - kept_chain.finish_ns;
-	out->gain_low_ns = gain_ns < kept_gain_ns ? gain_ns : kept_gain_ns;
-	out->gain_high_ns = gain_ns < kept_gain_ns ? kept_gain_ns : gain_ns;
-	return true;
+	out->then_ns = done ? chain.finish_ns : 0;
+	return done;
 }
 
 static bool answer(struct what_if *out, const struct model *model, const struct timeline *tl,
-                   const struct change *change, struct graph_factor factor, struct arena *arena, struct err *err)
+                   const struct change *change, struct graph_factor factor, const struct thresholds *limits,
+                   struct arena *arena, struct err *err)
 {
 	enum { MANY_TASKS = 200000 }; /* from here on a second thread saves more than it costs */
 	struct curve_job job = { .change = change, .wish = { .max_passes = passes_for(model) } };
@@ -149,7 +140,8 @@ static bool answer(struct what_if *out, const struct model *model, const struct 
 	bool has_thread, done;
 
 	has_thread = is_beside && pthread_create(&thread, NULL, find_curve, &job) == 0;
-	done = find_ends(out, model, tl, change, factor, arena, err);
+	done = find_end(out, model, tl, change, factor, arena, err) &&
+	       band_of(out, model, change, factor, limits, arena, err);
 	if (has_thread)
 		pthread_join(thread, NULL);
 	else if (change->is_linear)
@@ -177,7 +169,7 @@ bool change_answer(struct what_if *out, const struct model *model, const struct 
 	out->factor = (double)factor.times / (double)factor.of;
 	out->n_tasks = change->n_tasks;
 	out->reason = find_refusal(model, change, limits, arena);
-	return out->reason || answer(out, model, tl, change, factor, arena, err);
+	return out->reason || answer(out, model, tl, change, factor, limits, arena, err);
 }
 
 bool what_if_check(const char *text, struct err *err)

@@ -49,7 +49,8 @@ static enum path_kind kind_of_edge(enum edge_kind kind)
 {
 	switch (kind) {
 	case EDGE_PROGRAM:
-	case EDGE_WAKE: return PATH_HOST;
+	case EDGE_WAKE:
+	case EDGE_MAYBE: return PATH_HOST;
 	case EDGE_LAUNCH: return PATH_LAUNCH_LATENCY;
 	case EDGE_SYNC: return PATH_SYNC_RETURN;
 	case EDGE_QUEUE: return PATH_LAUNCH_CALL;

@@ -125,6 +125,29 @@ struct marking {
 	struct change *out;
 };
 
+/*
+ * The same of a pause that is, or may be, a wait for another thread: where the
+ * wait is known it stays; what lies behind the other's return is in both edges.
+ */
+static void mark_pause(struct marking *m, uint32_t node, ref thread, const struct handoff *h)
+{
+	const struct task_graph *g = &m->model->graph;
+	const struct api_call *calls = m->tl->calls;
+	const bool is_known = h->kind == HANDOFF_PROVED;
+	const int64_t from_ns = h->start_ns, to_ns = calls[h->call].start_ns;
+	const int64_t returned_ns = calls[h->before].end_ns > from_ns ? calls[h->before].end_ns : from_ns;
+	const int64_t before_ns = part_inside(&m->mover, thread, from_ns, is_known ? h->wait.start_ns : returned_ns);
+	const int64_t behind_ns = part_inside(&m->mover, thread, is_known ? h->wait.end_ns : returned_ns, to_ns);
+
+	for (uint32_t e = g->edge_at[node]; e < g->edge_at[node + 1]; e++) {
+		const int64_t inside_ns = g->edge_kind[e] == EDGE_PROGRAM ? before_ns + behind_ns : behind_ns;
+		const bool is_inert = g->edge_kind[e] == EDGE_MAYBE;
+
+		m->parts[e] = is_inert || inside_ns < g->edge_delay_ns[e] ? inside_ns : g->edge_delay_ns[e];
+		m->out->n_tasks += !is_inert && m->parts[e] > 0;
+	}
+}
+
 /* Host time before a node of a thread, on that thread. */
 static void mark_host(struct marking *m, uint32_t node, ref thread, int64_t start_ns)
 {
@@ -146,8 +169,12 @@ static void mark_node(struct marking *m, uint32_t node)
 	if (task->kind == TASK_CALL) {
 		const struct api_call *call = &tl->calls[task->index];
 		const ref thread = tl->threads[call->thread].thread;
+		const struct handoff *h = handoff_before(&m->model->handoffs, task->index);
 
-		mark_host(m, node, thread, call->start_ns);
+		if (h && h->before != NULL_ref)
+			mark_pause(m, node, thread, h);
+		else
+			mark_host(m, node, thread, call->start_ns);
 		if (part_inside(&m->mover, thread, call->start_ns, call->start_ns + 1) > 0)
 			m->nodes[node] = m->is_call_inside[task->index] = 1;
 	} else if (task->kind == TASK_END) {

@@ -151,6 +151,33 @@ static void change_copies(struct change *out, const struct model *model, const s
 	out->set.edge_part_ns = parts;
 }
 
+/* What of a launch's latency is one: what is longer has held the device, and stays. */
+static int64_t latency_part(const struct model *model, uint32_t edge)
+{
+	const struct task_graph *g = &model->graph;
+	const int64_t most_ns = g->duration_ns[g->edge_from[edge]] + model->doubts.longest_latency_ns;
+
+	return g->edge_delay_ns[edge] < most_ns ? g->edge_delay_ns[edge] : most_ns;
+}
+
+static void scale_latencies(struct change *out, const struct model *model, struct arena *arena)
+{
+	const struct task_graph *g = &model->graph;
+	int64_t *parts = NULL;
+
+	for (uint32_t e = 0; e < g->edge_at[g->n] && !parts; e++)
+		if (g->edge_kind[e] == EDGE_LAUNCH && latency_part(model, e) < g->edge_delay_ns[e])
+			parts = arena_array(arena, int64_t, g->edge_at[g->n]);
+	if (!parts) {
+		out->set.scaled_kinds = 1u << EDGE_LAUNCH;
+		return;
+	}
+	for (uint32_t e = 0; e < g->edge_at[g->n]; e++)
+		if (g->edge_kind[e] == EDGE_LAUNCH)
+			parts[e] = latency_part(model, e);
+	out->set.edge_part_ns = parts;
+}
+
 /* Launch calls and the latency behind them. */
 static void change_launches(struct change *out, const struct model *model, const struct timeline *tl,
                             struct arena *arena)
@@ -165,7 +192,7 @@ static void change_launches(struct change *out, const struct model *model, const
 			scale_node(out, nodes, v);
 	}
 	out->set.nodes = nodes;
-	out->set.scaled_kinds = 1u << EDGE_LAUNCH;
+	scale_latencies(out, model, arena);
 }
 
 static void change_communication(struct change *out, const struct model *model, const struct timeline *tl,

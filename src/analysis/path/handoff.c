@@ -1,0 +1,355 @@
+/*
+ * analysis/path/handoff.c - see handoff.h.
+ *
+ * A place of the program is a thread, the function before the pause and the
+ * one behind it. The pauses are walked over twice: first to count what is seen
+ * at each place, then to tell those at places where it is seen often enough.
+ */
+#include "analysis/path/handoff.h"
+
+#include <stdlib.h>
+
+#include "analysis/path/path_parts.h"
+#include "analysis/timeline/timeline_parts.h"
+
+enum {
+	LEAST_PAUSE_NS = 10000, /* to put a thread to sleep and to wake it takes as long: less is no wait that counts */
+	WAKE_NS = 50000,        /* a wait that ends so soon after a call of another thread may have ended by it */
+	FEW_PAUSES = 3,         /* fewer at a place show no habit */
+};
+
+/* What is seen at a place. */
+struct place_count {
+	uint64_t key;             /* 0: free */
+	uint32_t n;               /* pauses */
+	uint32_t n_returns;       /* with a call of another thread that returned */
+	uint32_t n_waits;         /* with a wait on record */
+	uint32_t n_woken;         /* whose wait ended right after such a return */
+	double n_chance;          /* how many of those there would be if the two had nothing to do with each other */
+};
+
+/* Calls of a process that may hand over, in the order in which they returned. */
+struct returns {
+	int64_t *end_ns;
+	uint32_t *call;
+	size_t n;
+};
+
+struct search {
+	const struct timeline *tl;
+	const struct relays *relays;
+	struct interval window;
+	struct walk rows; /* for rows of waits */
+	struct returns returns;
+	size_t at; /* in the returns: those of a thread are asked for in the order of time */
+	struct place_count *places; /* hashed, a block */
+	size_t n_places, room;      /* a power of two */
+	struct handoffs out;
+	size_t out_room;
+};
+
+/* ---- places ---- */
+
+static struct place_count *slot_of(struct place_count *places, size_t room, uint64_t key)
+{
+	size_t i = (size_t)((key * 0x9e3779b97f4a7c15u) >> 32) & (room - 1);
+
+	while (places[i].key != 0 && places[i].key != key)
+		i = (i + 1) & (room - 1);
+	return &places[i];
+}
+
+static struct place_count *empty_places(size_t room)
+{
+	struct place_count *places = block_take(room * sizeof(*places));
+
+	for (size_t i = 0; i < room; i++)
+		places[i] = (struct place_count){ 0 };
+	return places;
+}
+
+static struct place_count *count_of(struct search *s, uint64_t key)
+{
+	struct place_count *slot;
+
+	if (2 * (s->n_places + 1) > s->room) {
+		const size_t room = s->room ? 2 * s->room : 64;
+		struct place_count *grown = empty_places(room);
+
+		for (size_t i = 0; i < s->room; i++)
+			if (s->places[i].key)
+				*slot_of(grown, room, s->places[i].key) = s->places[i];
+		block_end(s->places);
+		s->places = grown;
+		s->room = room;
+	}
+	slot = slot_of(s->places, s->room, key);
+	s->n_places += slot->key == 0;
+	slot->key = key;
+	return slot;
+}
+
+/* Never 0. */
+static uint64_t key_of(const struct search *s, uint32_t call)
+{
+	const struct timeline *tl = s->tl;
+	const bool is_first = call == tl->threads[tl->calls[call].thread].first_call;
+	const uint64_t before = is_first ? NULL_str : tl->trace->api.name[tl->calls[call - 1].row];
+	const uint64_t behind = tl->trace->api.name[tl->calls[call].row];
+
+	return ((uint64_t)tl->calls[call].thread * 0x2545f4914f6cdd1du ^ before * 0xff51afd7ed558ccdu ^ behind << 17) | 1;
+}
+
+/* ---- one pause ---- */
+
+struct pause {
+	uint32_t call, before;         /* behind it; the last of another thread to return in it, or NULL_ref */
+	int64_t start_ns, end_ns;
+	struct interval wait;          /* first to last on record; empty without */
+	int64_t wait_ns, returned_ns;
+	size_t n_returns;
+	bool is_first; /* before all calls of its thread in the window */
+};
+
+static bool is_woken(const struct pause *p)
+{
+	return p->before != NULL_ref && p->wait_ns > 0 && p->returned_ns >= p->wait.start_ns &&
+	       p->returned_ns <= p->wait.end_ns && p->wait.end_ns - p->returned_ns <= WAKE_NS;
+}
+
+/* Index of the first return behind a time, from where the search is on: by doubling steps. */
+static size_t return_after(const struct returns *r, size_t from, int64_t at_ns)
+{
+	size_t low = from, high, step = 1;
+
+	while (low + step < r->n && r->end_ns[low + step] <= at_ns) {
+		low += step;
+		step *= 2;
+	}
+	high = low + step < r->n ? low + step : r->n;
+	while (low < high) {
+		const size_t middle = low + (high - low) / 2;
+
+		if (r->end_ns[middle] <= at_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Waits on record in a pause: those that are short are locks, not waits for work. */
+static void find_waits(struct search *s, struct pause *p)
+{
+	const ref track = s->tl->threads[s->tl->calls[p->call].thread].thread;
+	const size_t n = walk_find_waits(&s->rows, track, p->start_ns, p->end_ns);
+
+	for (size_t i = 0; i < n; i++) {
+		const struct mark mark = s->rows.marks[i];
+
+		if (mark.end_ns - mark.start_ns < LEAST_PAUSE_NS)
+			continue;
+		if (p->wait_ns == 0)
+			p->wait.start_ns = mark.start_ns;
+		p->wait.end_ns = mark.end_ns;
+		p->wait_ns += mark.end_ns - mark.start_ns;
+	}
+}
+
+/* The last call before a place in the returns that another thread made; NULL_ref when it is not soon found. */
+static uint32_t last_of_another(const struct search *s, size_t to, uint32_t thread)
+{
+	enum { MOST_STEPS = 64 };
+
+	for (size_t i = to; i > 0 && to - i < MOST_STEPS; i--)
+		if (s->tl->calls[s->returns.call[i - 1]].thread != thread)
+			return s->returns.call[i - 1];
+	return NULL_ref;
+}
+
+/* The pause before a call, in the window; false when it is not looked at. */
+static bool find_pause(struct search *s, uint32_t call, struct pause *p)
+{
+	const struct api_call *calls = s->tl->calls;
+	size_t from, to;
+
+	*p = (struct pause){ .call = call, .before = NULL_ref, .start_ns = s->window.start_ns,
+		             .end_ns = calls[call].start_ns };
+	p->is_first = call == s->tl->threads[calls[call].thread].first_call || calls[call - 1].end_ns <= p->start_ns;
+	if (!p->is_first)
+		p->start_ns = calls[call - 1].end_ns;
+	if (p->end_ns - p->start_ns < LEAST_PAUSE_NS || calls[call].flags & CALL_POLLED ||
+	    p->end_ns > s->window.end_ns ||
+	    relay_before(s->relays, call) != NULL_ref)
+		return false;
+	find_waits(s, p);
+	if (s->returns.n == 0)
+		return true;
+	from = return_after(&s->returns, s->at, p->start_ns);
+	to = return_after(&s->returns, from, p->wait_ns > 0 ? p->wait.end_ns : p->end_ns);
+	s->at = from;
+	p->n_returns = to - from;
+	/* The thread itself makes no calls in its pause. What ended a wait on record may have returned before it. */
+	if (to > from)
+		p->before = s->returns.call[to - 1];
+	else if (p->wait_ns > 0)
+		p->before = last_of_another(s, to, s->tl->calls[call].thread);
+	p->returned_ns = p->before == NULL_ref ? 0 : calls[p->before].end_ns;
+	return true;
+}
+
+static void count_pause(struct search *s, const struct pause *p)
+{
+	struct place_count *place = count_of(s, key_of(s, p->call));
+	const double chance = p->wait_ns > 0 ? (double)p->n_returns * WAKE_NS / (double)(p->end_ns - p->start_ns) : 0;
+
+	place->n++;
+	place->n_returns += p->before != NULL_ref;
+	place->n_waits += p->wait_ns > 0;
+	place->n_woken += is_woken(p);
+	place->n_chance += chance < 1 ? chance : 1;
+}
+
+static void add_handoff(struct search *s, struct handoff h)
+{
+	if (s->out.n == s->out_room) {
+		s->out_room = s->out_room ? 2 * s->out_room : 64;
+		s->out.of = block_grow(s->out.of, s->out_room * sizeof(*s->out.of));
+	}
+	s->out.of[s->out.n++] = h;
+}
+
+static void judge_pause(struct search *s, const struct pause *p)
+{
+	const struct place_count *place = slot_of(s->places, s->room, key_of(s, p->call));
+	const bool is_habit = place->n >= FEW_PAUSES && 2 * (uint64_t)place->n_returns >= place->n;
+	const bool is_waker = place->n_waits >= FEW_PAUSES && 5 * (uint64_t)place->n_woken >= 4 * (uint64_t)place->n_waits &&
+	                      place->n_woken >= 2 * place->n_chance;
+	struct handoff h = { p->call, p->before, p->start_ns, p->wait, p->end_ns - p->start_ns - p->wait_ns,
+		             HANDOFF_PROVED };
+
+	if (is_waker && is_woken(p)) {
+		add_handoff(s, h);
+	} else if (p->wait_ns > 0) {
+		h.kind = HANDOFF_UNKNOWN;
+		add_handoff(s, h);
+	} else if ((is_habit || p->is_first) && p->before != NULL_ref) {
+		h.wait = (struct interval){ p->start_ns, p->end_ns };
+		h.own_ns = 0;
+		h.kind = HANDOFF_POSSIBLE;
+		add_handoff(s, h);
+	}
+}
+
+/* ---- processes ---- */
+
+/* Queries come back at any time: they hand nothing over. */
+static bool may_hand_over(const struct api_call *call)
+{
+	return call->class != CALL_QUERY;
+}
+
+static void find_returns(struct search *s, const uint32_t *threads, size_t n, struct arena *scratch)
+{
+	const struct timeline *tl = s->tl;
+	size_t n_calls = 0;
+
+	s->returns.n = 0;
+	if (n < 2)
+		return;
+	for (size_t i = 0; i < n; i++)
+		n_calls += tl->threads[threads[i]].n_calls;
+	s->returns.end_ns = arena_array(scratch, int64_t, n_calls);
+	s->returns.call = arena_array(scratch, uint32_t, n_calls);
+	for (size_t i = 0; i < n; i++) {
+		const struct host_thread *thread = &tl->threads[threads[i]];
+
+		for (uint32_t c = thread->first_call; c < thread->first_call + thread->n_calls; c++)
+			if (may_hand_over(&tl->calls[c])) {
+				s->returns.end_ns[s->returns.n] = tl->calls[c].end_ns;
+				s->returns.call[s->returns.n++] = c;
+			}
+	}
+	sort_by_key(s->returns.end_ns, s->returns.call, s->returns.n, scratch);
+}
+
+static void walk_pauses(struct search *s, const uint32_t *threads, size_t n, bool judges)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct host_thread *thread = &s->tl->threads[threads[i]];
+
+		s->at = 0;
+		for (uint32_t c = thread->first_call; c < thread->first_call + thread->n_calls; c++) {
+			struct pause p;
+
+			if (!find_pause(s, c, &p))
+				continue;
+			if (judges)
+				judge_pause(s, &p);
+			else
+				count_pause(s, &p);
+		}
+	}
+}
+
+static int by_call(const void *a, const void *b)
+{
+	const struct handoff *x = a, *y = b;
+
+	return (x->call > y->call) - (x->call < y->call);
+}
+
+struct handoffs handoffs_of(const struct timeline *tl, const struct relays *relays, struct interval window,
+			    struct arena *arena)
+{
+	struct arena scratch = { 0 };
+	struct search s = { .tl = tl, .relays = relays, .window = window, .rows = { .tl = tl, .scratch = &scratch } };
+	const uint32_t *order = threads_by_process(tl, &scratch);
+	struct handoffs out = { 0 };
+
+	walk_read_evidence(&s.rows);
+	for (size_t i = 0, end; i < tl->n_threads; i = end) {
+		const struct arena_mark mark = arena_mark(&scratch);
+		const ref process = tl->threads[order[i]].process;
+
+		for (end = i + 1; end < tl->n_threads && tl->threads[order[end]].process == process; end++)
+			;
+		find_returns(&s, order + i, process == NULL_ref ? 1 : end - i, &scratch);
+		if (s.returns.n > 0 || s.rows.waits.n > 0) {
+			walk_pauses(&s, order + i, end - i, false);
+			walk_pauses(&s, order + i, end - i, true);
+		}
+		arena_reset(&scratch, mark);
+	}
+	if (s.out.n) {
+		qsort(s.out.of, s.out.n, sizeof(*s.out.of), by_call);
+		out = (struct handoffs){ arena_array(arena, struct handoff, s.out.n), s.out.n,
+			                 arena_array(arena, uint64_t, tl->n_calls / 64 + 1) };
+	}
+	for (size_t i = 0; i < out.n; i++) {
+		out.of[i] = s.out.of[i];
+		out.is_behind[out.of[i].call / 64] |= (uint64_t)1 << out.of[i].call % 64;
+	}
+	block_end(s.out.of);
+	block_end(s.places);
+	block_end(s.rows.marks);
+	arena_end(&scratch);
+	return out;
+}
+
+const struct handoff *handoff_before(const struct handoffs *handoffs, uint32_t call)
+{
+	size_t low = 0, high = handoffs->n;
+
+	if (!handoffs->is_behind || !(handoffs->is_behind[call / 64] >> call % 64 & 1))
+		return NULL;
+	while (low < high) {
+		const size_t middle = low + (high - low) / 2;
+
+		if (handoffs->of[middle].call < call)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return &handoffs->of[low];
+}
