@@ -90,6 +90,9 @@ const char *say_next_step(const struct answer *a);
 const char *say_window_kind(const struct answer *a);
 /* Sentences one after the other; NULL and "" are none. */
 const char *say_follow(const struct speech *s, const char *one, const char *other);
+/* The words of a what-if as code; a long one is cut before its factor, JSON has it whole. */
+enum { LONGEST_CHANGE_TOLD = 96 };
+const char *say_change_words(const struct speech *s, const char *text, int longest);
 const char *say_limiter(const struct answer *a, const struct what_if *w);
 
 /* The rank that holds the others up most, or NULL; and why a rank is late. */

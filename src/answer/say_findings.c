@@ -48,8 +48,20 @@ struct band say_gain_band(const struct speech *s, int64_t low_ns, int64_t high_n
 
 	if (is_one)
 		return (struct band){ say_ns(s, one_ns), say_part(s, one_ns, whole_ns), true };
+
+	const char *low = say_part(s, low_ns, whole_ns), *high = say_part(s, high_ns, whole_ns);
+
 	return (struct band){ say_band(s, say_ns(s, low_ns), say_ns(s, high_ns)),
-			      say_band(s, say_part(s, low_ns, whole_ns), say_part(s, high_ns, whole_ns)), false };
+			      strcmp(low, high) == 0 ? low : say_band(s, low, high), false };
+}
+
+/* Some of the gain lies where the time at stake is not counted. */
+static bool is_beyond(const struct answer *a, const struct finding *f)
+{
+	const struct account *c = f->device < a->a->tl.n_devices ? &a->a->devices[f->device].account : NULL;
+
+	return c && f->gain_high_ns != NULL_i64 && f->gain_low_ns > f->time_ns &&
+	       f->gain_low_ns - f->time_ns <= c->leading_ns + c->trailing_ns;
 }
 
 /* What the model answers, or NULL. */
@@ -74,6 +86,8 @@ const char *say_gain(const struct answer *a, const struct finding *f)
 	if (modelled && f->bound_ns != NULL_i64)
 		return say_with(s, SAY_gain_bound, modelled, say_ns(s, f->bound_ns), say_part(s, f->bound_ns, wall),
 		                say_own(s, &f->bound));
+	if (modelled && is_beyond(a, f))
+		return say_with(s, SAY_gain_beyond, modelled, say_ns(s, f->time_ns));
 	if (modelled)
 		return modelled;
 	if (f->bound_ns != NULL_i64)

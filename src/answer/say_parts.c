@@ -55,6 +55,10 @@ const char *say_device(const struct answer *a, size_t device)
 
 const char *say_denominator(const struct answer *a, const struct verdict *v)
 {
+	/* Those that tell nothing of the device were left out; of ranks each has its own. */
+	if (v->n_steps && v->n_steps < a->a->scope.n_used && a->a->ranks.n_ranks < 2)
+		return say_with(&a->speech, SAY_denominator_some, say_count(&a->speech, v->n_steps),
+		                say_count(&a->speech, a->a->scope.n_used));
 	if (v->n_steps)
 		return say_with(&a->speech, SAY_denominator_steps, say_count(&a->speech, v->n_steps));
 	return say_with(&a->speech, SAY_denominator_inner, say_ns(&a->speech, v->inner_ns));
@@ -459,7 +463,21 @@ const char *say_lateness(const struct answer *a, enum lateness_cause cause)
 
 const char *say_limiter(const struct answer *a, const struct what_if *w)
 {
-	return w->limiter ? arena_copy(a->speech.arena, w->limiter, strlen(w->limiter)) : "-";
+	const struct speech *s = &a->speech;
+	const char *colon = w->limiter ? strchr(w->limiter, ':') : NULL;
+	const size_t n = colon ? (size_t)(colon - w->limiter) : w->limiter ? strlen(w->limiter) : 0;
+
+	/* A category of the path, and behind a colon a name. */
+	for (int k = 0; k < N_PATH_KINDS; k++) {
+		const char *kind = path_kind_name(k);
+
+		if (n && strlen(kind) == n && memcmp(kind, w->limiter, n) == 0)
+			return colon && colon[1] == ' '
+			               ? arena_print(s->arena, s->lang == LANG_ZH ? "%s：%s" : "%s: %s", say_path(s, k),
+			                             say_name(s, colon + 2))
+			               : say_path(s, k);
+	}
+	return w->limiter ? arena_copy(s->arena, w->limiter, strlen(w->limiter)) : "-";
 }
 
 /* What ncu -k takes: the name, or how a long one begins. */

@@ -401,6 +401,15 @@ static int whole_bytes(const char *text, int most)
 	return most;
 }
 
+const char *say_change_words(const struct speech *s, const char *text, int longest)
+{
+	const char *end = strrchr(text, '=');
+
+	if ((int)strlen(text) <= longest || !end || strlen(end) > 16)
+		return arena_print(s->arena, "`%s`", text);
+	return arena_print(s->arena, "`%.*s…%s`", whole_bytes(text, longest - 4), text, end);
+}
+
 /* The words of a change, and what they mean. */
 static const char *say_change(const struct speech *s, const char *text)
 {
@@ -416,24 +425,18 @@ static const char *say_change(const struct speech *s, const char *text)
 	for (size_t i = 0; i < ARRAY_LEN(known); i++)
 		if (strcmp(text, known[i].words) == 0)
 			return say_with(s, known[i].meaning, text);
-	return arena_print(s->arena, "`%s`", text);
+	return say_change_words(s, text, LONGEST_CHANGE_TOLD);
 }
 
 static const char *what_if_item(const struct answer *a, const struct what_if *w, int longest)
 {
 	const struct speech *s = &a->speech;
 	const int64_t wall = a->a->model.observed_ns;
-	const int n = (int)strlen(w->text);
-	const char *end = strrchr(w->text, '=');
+	const char *text = a->is_brief ? say_change_words(s, w->text, longest) : say_change(s, w->text);
 	struct band band;
-	const char *text = a->is_brief && n > longest && end
-	                           ? arena_print(s->arena, "%.*s…%s", whole_bytes(w->text, longest - 4), w->text, end)
-	                           : w->text;
 
 	if (!w->is_answered)
-		return say_with(s, SAY_item, arena_print(s->arena, "`%s`", text), "",
-		                w->reason ? say_text(s, w->reason) : "-");
-	text = a->is_brief ? arena_print(s->arena, "`%s`", text) : say_change(s, text);
+		return say_with(s, SAY_item, text, "", w->reason ? say_text(s, w->reason) : "-");
 	band = say_gain_band(s, w->gain_low_ns, w->gain_high_ns, wall);
 	if (w->gain_low_ns <= 0 && (a->is_brief || w->gain_high_ns <= 0))
 		return say_with(s, SAY_what_if_none, text);
@@ -480,7 +483,9 @@ static const char *open_line(const struct answer *a)
 	if (!n)
 		return say(s, SAY_unanswered_none);
 	line = list_end(&list, s);
-	return n > MOST_OPEN ? say_with(s, SAY_unanswered_more, line, say_count(s, n - MOST_OPEN)) : line;
+	if (n <= MOST_OPEN)
+		return line;
+	return say_with(s, a->is_brief ? SAY_unanswered_more : SAY_unanswered_below, line, say_count(s, n - MOST_OPEN));
 }
 
 void screen_sections(const struct answer *a, struct document *d)

@@ -80,6 +80,8 @@ void section_diagnosis(const struct answer *a, struct document *d)
 	int number = 0;
 
 	add_verdicts(a, d, section);
+	if (a->a->tl.n_devices)
+		add_note(d, section, say(s, SAY_note_criteria));
 	for (size_t i = 0; i < a->findings->n; i++)
 		if (finding_counts(&a->findings->of[i]))
 			add_finding(a, d, section, ++number, &a->findings->of[i]);

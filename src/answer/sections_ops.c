@@ -230,7 +230,7 @@ void section_what_if(const struct answer *a, struct document *d)
 	table = add_table(d, section, "wnnnnw", titles);
 	for (size_t i = 0; i < a->a->n_what_ifs; i++) {
 		const struct what_if *w = &a->a->what_ifs[i];
-		const char *text = arena_print(s->arena, "`%s`", w->text);
+		const char *text = say_change_words(s, w->text, LONGEST_CHANGE_TOLD);
 		const struct band band = say_gain_band(s, w->gain_low_ns, w->gain_high_ns, observed_ns);
 
 		if (!w->is_answered) {
@@ -247,7 +247,8 @@ void section_what_if(const struct answer *a, struct document *d)
 		if (a->a->what_ifs[i].is_answered && a->a->what_ifs[i].curve.n_knees) {
 			has_knee = true;
 			add_note(d, section,
-			         arena_print(s->arena, "`%s`: %s %s", a->a->what_ifs[i].text, say(s, SAY_col_knee),
+			         arena_print(s->arena, "%s: %s %s",
+			                     say_change_words(s, a->a->what_ifs[i].text, LONGEST_CHANGE_TOLD), say(s, SAY_col_knee),
 			                     say_knee(s, &a->a->what_ifs[i])));
 		}
 	if (has_knee)

@@ -82,7 +82,10 @@ const char *say_bytes(const struct speech *s, double bytes);
 const char *say_rate(const struct speech *s, double bytes_per_s);
 /* 3.5, up to so many decimals. */
 const char *say_number(const struct speech *s, double value, int decimals);
-/* A name of the trace inside `...`, cut where it is long; control characters and backticks are taken out, NULL is "-". */
+/*
+ * A name of the trace inside `...`; a long one without the scopes of C++, and cut. Control characters and backticks are
+ * taken out, NULL is "-".
+ */
 const char *say_name(const struct speech *s, const char *name);
 
 /* ---- widths ---- */

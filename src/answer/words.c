@@ -1,6 +1,7 @@
 /* answer/words.c - numbers and names as people read them, and how wide they are; see speech.h. */
 #include "answer/speech.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -143,6 +144,47 @@ const char *say_number(const struct speech *s, double value, int decimals)
 	return arena_copy(s->arena, text, strlen(text));
 }
 
+/* Bytes of a scope that begins there: "at::", "(anonymous namespace)::"; 0 for none. */
+static size_t scope_bytes(const char *p)
+{
+	static const char anonymous[] = "(anonymous namespace)";
+	const size_t n = strncmp(p, anonymous, strlen(anonymous)) == 0
+	                         ? strlen(anonymous)
+	                         : strspn(p, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_");
+
+	return n && p[n] == ':' && p[n + 1] == ':' ? n + 2 : 0;
+}
+
+/*
+ * A long C++ name without its type and the scopes in it: what tells instances of a template apart comes late, and would be
+ * cut off.
+ */
+static const char *without_scopes(const struct speech *s, const char *name)
+{
+	static const char type[] = "void ";
+	char *out = arena_copy(s->arena, name, strlen(name)), *to = out;
+
+	if (!strstr(name, "::") || !strpbrk(name, "<("))
+		return name;
+	if (strncmp(name, type, strlen(type)) == 0)
+		name += strlen(type);
+	while (*name) {
+		const size_t n = scope_bytes(name);
+
+		/* The rest of a word is no scope. */
+		if (n) {
+			name += n;
+			continue;
+		}
+		do
+			*to++ = *name++;
+		while (*name && (isalnum((unsigned char)name[-1]) || name[-1] == '_') &&
+		       (isalnum((unsigned char)*name) || *name == '_'));
+	}
+	*to = '\0';
+	return out;
+}
+
 const char *say_name(const struct speech *s, const char *name)
 {
 	enum { LONGEST = 64 }; /* bytes: a kernel's name may have thousands */
@@ -151,6 +193,10 @@ const char *say_name(const struct speech *s, const char *name)
 
 	if (n == 0)
 		return "-";
+	if (n > LONGEST) {
+		name = without_scopes(s, name);
+		n = strlen(name);
+	}
 	if (n > LONGEST) {
 		for (n = LONGEST - 1; n && ((unsigned char)name[n] & 0xc0) == 0x80; n--)
 			;

@@ -210,6 +210,7 @@ static void check(const struct rule *self, const struct analysis *a, struct find
 	finding_value(f, "time", VALUE_NS, (double)f->time_ns);
 	finding_value(f, "submission", VALUE_NS, (double)facts.submission_ns);
 	finding_value(f, "latency", VALUE_NS, (double)facts.latency_ns);
+	finding_value(f, "others", VALUE_NS, (double)(f->time_ns - facts.submission_ns - facts.latency_ns));
 	finding_value(f, "same", VALUE_COUNT, facts.n_same);
 	finding_value(f, "steps", VALUE_COUNT, facts.n_compared);
 	finding_value(f, "elementwise", VALUE_COUNT, facts.n_elementwise);
@@ -237,10 +238,10 @@ const struct rule rule_launch_bound = {
 	.title = { "Launch overhead", "启动开销" },
 	.statement = {
 		"The GPU waits {time} ({of_window}) for kernels to be launched: {submission} while the CPU is "
-		"submitting, {latency} between submission and begin. A kernel lasts {exec} at the median, the gap "
-		"before it {gap}, its launch call {api}.",
+		"submitting, {latency} between submission and begin, {others} in other CUDA calls. A kernel lasts "
+		"{exec} at the median, the gap before it {gap}, its launch call {api}.",
 		"GPU 有 {time}（{of_window}）在等待 kernel 启动：{submission} 花在 CPU 提交上，{latency} 花在提交之后到"
-		"开始执行之间。kernel 时长中位数 {exec}，其前的间隙 {gap}，启动调用 {api}。" },
+		"开始执行之间，{others} 花在其他 CUDA 调用上。kernel 时长中位数 {exec}，其前的间隙 {gap}，启动调用 {api}。" },
 	.advice = {
 		"Launch less: fuse element-wise kernels ({elementwise} of {kernels} are), use `torch.compile` or "
 		"fused optimizers (`fused=True`), larger batches; replay what repeats as a CUDA graph. Most at "

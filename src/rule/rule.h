@@ -34,7 +34,7 @@ struct value {
 enum finding_state { FINDING_CONFIRMED, FINDING_SUSPECTED, FINDING_ABSTAINED };
 enum finding_severity { FINDING_INFO, FINDING_LOW, FINDING_MEDIUM, FINDING_HIGH, FINDING_CRITICAL };
 
-enum { MAX_VALUES = 12, MAX_EVIDENCE = 8 };
+enum { MAX_VALUES = 16, MAX_EVIDENCE = 8 };
 
 struct evidence {
 	enum table_id table;
