@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 
-enum { USUAL_WIDTH = 100, LEAST_WIDTH = 40, MOST_WIDTH = 140, BAR_WIDTH = 48, LEAST_CUT = 16, GAP = 2 };
+enum { USUAL_WIDTH = 100, LEAST_WIDTH = 40, MOST_WIDTH = 140, BAR_WIDTH = 48, LEAST_CUT = 16, LEAST_TEXT = 12, GAP = 2 };
 
 struct paper {
 	const struct look *look;
@@ -139,7 +139,7 @@ static size_t cut_bytes(const char *p, size_t n, size_t columns)
 		if (end && used + more > columns)
 			break;
 		used += more;
-		if (3 * used > columns && bytes == 1 && strchr("_:/,<>=", (int)c))
+		if (2 * used >= columns && bytes == 1 && strchr("_:/,<>=-", (int)c))
 			part = end + bytes;
 	}
 	return end < n && part ? part : end;
@@ -304,15 +304,18 @@ static void measure_column(const struct block *b, size_t c, size_t *wants, size_
 	const struct table_column *column = &b->columns[c];
 
 	*wants = plain_columns(column->title, strlen(column->title));
-	*needs = longest_piece(column->title);
+	/* A title without blanks, as those of Chinese are, stays whole. */
+	*needs = strchr(column->title, ' ') ? longest_piece(column->title) : *wants;
 	for (size_t r = 0; r < b->n_rows; r++) {
 		const char *cell = b->cells[r * b->n_columns + c] ? b->cells[r * b->n_columns + c] : "-";
 		const size_t columns = plain_columns(cell, strlen(cell));
-		const size_t least = column->is_number ? columns : longest_piece(cell);
-		const size_t capped = column->may_wrap && least > LEAST_CUT ? LEAST_CUT : least;
+		const size_t piece = longest_piece(cell), some = columns < LEAST_TEXT ? columns : LEAST_TEXT;
+		size_t least = column->is_number ? columns : piece > some ? piece : some;
 
+		if (column->may_wrap && least > LEAST_CUT)
+			least = LEAST_CUT;
 		*wants = columns > *wants ? columns : *wants;
-		*needs = capped > *needs ? capped : *needs;
+		*needs = least > *needs ? least : *needs;
 	}
 }
 

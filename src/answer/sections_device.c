@@ -84,7 +84,7 @@ static void add_accounts(const struct answer *a, struct document *d, struct sect
 		                                 SAY_col_comm,   SAY_col_copy,   SAY_col_idle,
 		                                 SAY_col_busy,   SAY_col_hidden, SAY_label_class };
 	const struct speech *s = &a->speech;
-	struct block *table = add_table(d, section, "tnnnnnnnt", titles);
+	struct block *table = add_table(d, section, "tnnnnnnnw", titles);
 	const struct account *main;
 
 	for (size_t i = 0; i < a->a->tl.n_devices && i < MOST_DEVICES; i++) {

@@ -3,6 +3,7 @@
 #include "answer/speech.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/text.h"
 #include "import/import.h"
@@ -214,6 +215,68 @@ TEST(answer, walks_from_a_failed_allocation_to_what_helps)
 
 	EXPECT(strstr(grows, "an allocation of 400 B failed with 900 B reserved: memory grows by 10 B a step"));
 	EXPECT(strstr(fragments, "an allocation of 300 B failed with 900 B reserved: 370 B of that were not in use"));
+}
+
+/* The next number behind a key, from a place in a JSON text on. */
+static long long number_behind(const char *from, const char *key)
+{
+	const char *at = strstr(from, arena_print(&arena, "\"%s\": ", key));
+
+	return at ? atoll(at + strlen(key) + 4) : -1;
+}
+
+TEST(answer, has_no_name_with_more_time_than_its_class)
+{
+	const char *json = answer_about("test/data/nsys/gpt_train.sqlite.gz", (struct question){ .format = "json" });
+	const char *at = strstr(json, "\"idle_causes\""), *end = strstr(json, "\"critical_path\"");
+	size_t n = 0;
+
+	for (; (at = strstr(at, "\"class\": \"idle.")) && at < end; at++, n++)
+		EXPECT(number_behind(at, "most_in_ns") <= number_behind(at, "time_ns"));
+	EXPECT(n > 5);
+}
+
+TEST(answer, shows_what_the_model_answers_beside_what_could_come_back_at_most)
+{
+	const struct question screen = { .format = "text", .screen_only = true, .width = 100 };
+	const char *text = answer_about("test/data/nsys/gpt_train.sqlite.gz", screen);
+	const char *json = answer_about("test/data/nsys/gpt_train.sqlite.gz", (struct question){ .format = "json" });
+	const char *gain = strstr(json, "\"gain\": ");
+
+	EXPECT(strstr(text, "Launch overhead (gain 10.6 ms, 14.7 %; at most 41.9 ms)"));
+	EXPECT(strstr(text, "launch=0 -10.6 ms (14.7 %)"));
+	EXPECT_EQ_INT(number_behind(gain, "low_ns"), number_behind(gain, "modelled_low_ns"));
+	EXPECT(number_behind(gain, "modelled_high_ns") < number_behind(gain, "high_ns"));
+	EXPECT_EQ_TEXT(field(gain, "what_if"), "\"launch=0\"");
+	EXPECT(strstr(gain, "\"bound\": \"all of this wait"));
+}
+
+/* p90 needs ten steps. */
+TEST(answer, tells_no_percentile_of_few_steps)
+{
+	struct text steps = { 0 };
+	const char *few = "", *many;
+
+	for (int i = 0; i < 10; i++) {
+		text_print(&steps, "kernel a stream=7 correlation=%d %d..%d\n", i, 10000 * i + 9000, 10000 * i + 10000);
+		text_print(&steps, "nvtx step kind=push %d..%d\n", 10000 * i, 10000 * i + 10000);
+		text_print(&steps, "api cudaLaunchKernel correlation=%d %d..%d\n", i, 10000 * i + 8000, 10000 * i + 8500);
+		if (i == 8)
+			few = answer_to(steps.p, (struct question){ .format = "text" });
+	}
+	many = answer_to(steps.p, (struct question){ .format = "text" });
+	EXPECT(strstr(few, "Steps: median 10.0 µs, shortest 10.0 µs, longest 10.0 µs"));
+	EXPECT(strstr(many, "Steps: median 10.0 µs, p90 10.0 µs, shortest 10.0 µs, longest 10.0 µs"));
+	text_end(&steps);
+}
+
+TEST(answer, gives_reasons_of_analyses_in_chinese)
+{
+	const struct question q = { .format = "markdown", .language = "zh" };
+	const char *text = answer_about("test/data/ddp/balanced.rank0.json.gz", q);
+
+	EXPECT(strstr(text, "无法跨 rank 匹配集合通信（只有一个 rank：计算等待需要其他 rank 的采集文件）"));
+	EXPECT(!strstr(text, "there is one rank"));
 }
 
 TEST(answer, names_the_loader_of_a_data_bound_run)

@@ -138,6 +138,41 @@ TEST(render_text, breaks_long_names_in_tables)
 		       "  for_a_small_terminal\n");
 }
 
+/* What the titles of numbers have too many is given to the names first. */
+TEST(render_text, fits_tables_to_the_width)
+{
+	static const enum phrase_id titles[] = { SAY_col_kernel, SAY_col_of_accumulated, SAY_col_holds };
+	struct document d = { .speech = { LANG_EN, &arena }, .title = "t" };
+	struct section *s = document_section(&d, "s", "", true);
+	struct block *table = add_table(&d, s, "wnt", titles);
+
+	block_row(&d, table, (const char *[]){ "vectorized_elementwise_kernel", "25.7 %", "told only" });
+	block_row(&d, table, (const char *[]){ "gemm", NULL, "yes" });
+	EXPECT_EQ_TEXT(text_of(&d, (struct look){ .width = 48 }),
+		       "t\n\n"
+		       "  Kernel                         % of  Holds\n"
+		       "                          accumulated\n"
+		       "  vectorized_                  25.7 %  told only\n"
+		       "  elementwise_kernel\n"
+		       "  gemm                              -  yes\n");
+}
+
+TEST(render_text, breaks_what_no_line_can_hold_and_no_number_from_its_unit)
+{
+	struct document d = { .speech = { LANG_EN, &arena }, .title = "t" };
+	struct section *s = document_section(&d, "s", "", true);
+
+	add_paragraph(&d, s, TONE_PLAIN, "one two three four five six seven 12.5 ms, and 7 kernels");
+	add_paragraph(&d, s, TONE_PLAIN, "is `sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize128x128x8` it");
+	EXPECT_EQ_TEXT(text_of(&d, (struct look){ .width = 40 }),
+		       "t\n\n"
+		       "  one two three four five six seven\n"
+		       "  12.5 ms, and 7 kernels\n"
+		       "  is\n"
+		       "  sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_\n"
+		       "  tilesize128x128x8 it\n");
+}
+
 TEST(render_markdown, escapes_what_it_would_take_for_itself)
 {
 	const struct document d = small(LANG_EN);

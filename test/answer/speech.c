@@ -106,6 +106,28 @@ TEST(speech, takes_a_language_from_a_locale)
 
 #define NB "\xc2\xa0"
 
+TEST(words, write_moments_that_a_window_can_be_told_by)
+{
+	EXPECT_EQ_TEXT(say_moment(&english, 0, 1000), "0");
+	EXPECT_EQ_TEXT(say_moment(&english, 569000, 79900000), "569" NB "µs");
+	EXPECT_EQ_TEXT(say_moment(&english, 5213412345, 72800000), "5.21341" NB "s");
+	EXPECT_EQ_TEXT(say_moment(&english, 5213412345, 900), "5.213412345" NB "s");
+	EXPECT_EQ_TEXT(say_moment(&english, 80480000, 79900000), "80.48" NB "ms");
+	EXPECT_EQ_TEXT(say_moment(&english, 3, 1), "3" NB "ns");
+	EXPECT_EQ_TEXT(say_moment(&english, NULL_i64, 1), "-");
+	EXPECT_EQ_TEXT(say_moment(&english, INT64_MAX, 0), "9223372036.854776382" NB "s");
+}
+
+TEST(words, leave_the_scopes_of_a_long_name_out)
+{
+	EXPECT_EQ_TEXT(say_name(&english, "void at::gemm<float>"), "`void at::gemm<float>`");
+	EXPECT_EQ_TEXT(say_name(&english, "void at::native::(anonymous namespace)::multi_tensor_apply<at::native::List<1>, "
+	                                  "std::plus>"),
+	               "`multi_tensor_apply<List<1>, plus>`");
+	EXPECT_EQ_TEXT(say_name(&english, "a::b::c::d::e::f::g::h::i::j::k::l::m::n::o::p::q::r::s::t::u::v::w::x::y()"),
+	               "`y()`");
+}
+
 TEST(words, write_times_with_three_digits)
 {
 	EXPECT_EQ_TEXT(say_ns(&english, 0), "0");
