@@ -91,6 +91,31 @@ TEST(scope, follows_the_steps_of_the_profiler)
 	EXPECT(scope_uses(&f->scope, 1) && !scope_uses(&f->scope, 2));
 }
 
+/* The recording begins while the device works off what was submitted before; another stream is at it for long. */
+TEST(scope, leaves_out_of_the_first_step_what_was_submitted_before)
+{
+	static const char steps[] =
+		"op ProfilerStep#2 kind=annotation  20..60\n"
+		"kernel a launch=25..30             90..140\n"
+		"op ProfilerStep#3 kind=annotation  60..100\n"
+		"kernel a launch=65..70            140..190\n"
+		"op ProfilerStep#4 kind=annotation 100..140\n"
+		"kernel a launch=105..110          190..245\n";
+	const char *completions = "ProfilerStep#2 2 20..60 90..140 1 fu\n"
+				  "ProfilerStep#3 3 60..100 140..190 1 u\n"
+				  "ProfilerStep#4 4 100..140 190..245 1 lu\n";
+	char text[1000];
+
+	snprintf(text, sizeof(text), "kernel a 0..30\nkernel a 30..90\n%s", steps);
+	EXPECT_EQ_TEXT(steps_of(&find(text)->scope), completions);
+	snprintf(text, sizeof(text), "kernel a launch=1..2 4..90\nkernel a stream=9 launch=2..3 5..400\n%s", steps);
+	EXPECT_EQ_TEXT(steps_of(&find(text)->scope), completions);
+	EXPECT_EQ_TEXT(window_of(&find(text)->scope), "steps 90..245");
+	/* It was done before the step began: the step waits for its own launch. */
+	snprintf(text, sizeof(text), "kernel a 0..15\n%s", steps);
+	EXPECT_EQ_TEXT(window_of(&find(text)->scope), "steps 20..245");
+}
+
 TEST(scope, takes_the_steps_that_were_asked_for)
 {
 	const struct found *f = find_with(profiled, (struct scope_args){ .steps = "8-9" });

@@ -4,7 +4,8 @@
  * A step has two intervals. Host is what its thread spent in it; completion
  * lasts from there, but not before the step before it was complete, to the end
  * of all that it launched. Completions of one thread do not overlap: numbers of
- * a step are those of its completion.
+ * a step are those of its completion. What the device still does of earlier
+ * work when the first step begins is none of that step's.
  */
 #include "analysis/scope/scope.h"
 
@@ -111,11 +112,64 @@ static const char *name_of(const struct found_step *f, int64_t number, struct ar
 	return f->name ? f->name : arena_print(arena, "step %lld", (long long)number);
 }
 
+/*
+ * By row of process: when work ended that had been submitted before the recording began. Streams run in order, so
+ * it is what lies before the first operation with a call on its stream.
+ */
+static int64_t *find_left_over(const struct timeline *tl, struct arena *scratch)
+{
+	const struct stream_table *stream = &tl->trace->stream;
+	int64_t *first_ns = arena_array(scratch, int64_t, stream->n), *out;
+
+	out = arena_array(scratch, int64_t, tl->trace->process.n);
+	for (size_t i = 0; i < tl->trace->process.n; i++)
+		out[i] = NULL_i64;
+	for (size_t i = 0; i < stream->n; i++)
+		first_ns[i] = NULL_i64;
+	for (size_t i = 0; i < tl->n_ops; i++) {
+		const struct op *op = &tl->ops[i];
+
+		if (op->call != NULL_ref && (first_ns[op->stream] == NULL_i64 || op->start_ns < first_ns[op->stream]))
+			first_ns[op->stream] = op->start_ns;
+	}
+	for (size_t i = 0; i < tl->n_ops; i++) {
+		const struct op *op = &tl->ops[i];
+		const ref process = stream->process[op->stream];
+
+		if (op->call == NULL_ref && process != NULL_ref && op->start_ns < first_ns[op->stream] &&
+		    op->end_ns > out[process])
+			out[process] = op->end_ns;
+	}
+	return out;
+}
+
+/* When the device was done with what came before a thread's first step; no later than the step's own work begins. */
+static int64_t done_before(const struct timeline *tl, const struct call_sums *sums, const struct found_step *f,
+                           const int64_t *left_over_ns)
+{
+	const uint32_t thread = sums->thread_of[f->thread];
+	int64_t done_ns = f->process == NULL_ref ? NULL_i64 : left_over_ns[f->process], own_ns = INT64_MAX;
+	size_t first, end;
+
+	if (thread == NULL_ref)
+		return NULL_i64;
+	calls_in(tl, thread, f->host, &first, &end);
+	for (size_t i = tl->threads[thread].first_call; i < first; i++)
+		if (sums->last_end_ns[i] > done_ns)
+			done_ns = sums->last_end_ns[i];
+	for (size_t i = first; i < end; i++)
+		if (tl->calls[i].first_op != NULL_ref && tl->ops[tl->calls[i].first_op].start_ns < own_ns)
+			own_ns = tl->ops[tl->calls[i].first_op].start_ns;
+	return own_ns == INT64_MAX ? NULL_i64 : done_ns < own_ns ? done_ns : own_ns;
+}
+
 /* Steps with completions. before: by row of thread, when the step before was complete. */
 static void complete_steps(struct scope *out, const struct timeline *tl, const struct call_sums *sums,
                            struct found_steps *found, struct arena *arena, struct arena *scratch)
 {
 	int64_t *before_ns = arena_array(scratch, int64_t, tl->trace->thread.n), number = 0;
+	const int64_t *left_over_ns = find_left_over(tl, scratch);
+	bool *has_step = arena_array(scratch, bool, tl->trace->thread.n);
 
 	out->steps = arena_array(arena, struct scope_step, found->n);
 	for (size_t i = 0; i < tl->trace->thread.n; i++)
@@ -127,6 +181,9 @@ static void complete_steps(struct scope *out, const struct timeline *tl, const s
 		struct scope_step *s = &out->steps[i];
 
 		sum_launched(tl, sums, f);
+		if (!has_step[f->thread])
+			before_ns[f->thread] = done_before(tl, sums, f, left_over_ns);
+		has_step[f->thread] = true;
 		number = i && f->process == f[-1].process ? number + 1 : 0;
 		*s = (struct scope_step){
 			.name = name_of(f, number, arena),
