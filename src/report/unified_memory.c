@@ -1,9 +1,11 @@
 /*
  * report/unified_memory.c - migrations and page faults of unified memory.
  *
- * Unproven: written after the documentation of the original, for want of a
- * capture with unified memory in it. Addresses are those of the source's rows;
- * a row that merges several faults counts as so many.
+ * Addresses are those of the source's rows, one line each; a row that merges
+ * several faults counts as so many. Throughput is bytes × (10^9 / duration)
+ * with an integer division, as Nsight Systems has it, over all migrations of an
+ * address; it is the order of the lines. A size or a number of which there is
+ * no row is NULL.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -25,11 +27,13 @@ static bool is_in(const struct report_args *args, int64_t start_ns, int64_t end_
 	return window_touches(window, start_ns, end_ns == NULL_i64 ? start_ns : end_ns);
 }
 
-/* Adds without overflow. */
+/* Adds without overflow; the first one makes a number of NULL. */
 static void add(int64_t *sum, uint64_t more)
 {
 	if (more == NULL_u64)
 		return;
+	if (*sum == NULL_i64)
+		*sum = 0;
 	if (more > INT64_MAX || __builtin_add_overflow(*sum, (int64_t)more, sum))
 		*sum = INT64_MAX;
 }
@@ -39,11 +43,13 @@ static uint64_t fault_count(const struct page_fault_table *t, ref i)
 	return t->n_faults[i] == NULL_i64 || t->n_faults[i] < 0 ? 1 : (uint64_t)t->n_faults[i];
 }
 
-/* What happened at one address, or at all. */
+/* What happened at one address, or at all; NULL_i64 for what did not. */
 struct place {
 	uint64_t address;
 	int64_t to_device, to_host, cpu_faults, gpu_faults, migration_ns;
 };
+
+static const struct place nothing = { 0, NULL_i64, NULL_i64, NULL_i64, NULL_i64, NULL_i64 };
 
 static void add_migration(const struct trace *trace, ref i, struct place *p)
 {
@@ -61,19 +67,26 @@ static void add_fault(const struct trace *trace, ref i, struct place *p)
 	add(t->device_number[i] == NULL_i32 ? &p->cpu_faults : &p->gpu_faults, fault_count(t, i));
 }
 
+static struct cell address_cell(struct arena *arena, uint64_t address)
+{
+	return cell_text(arena_print(arena, "0x%llX", (unsigned long long)address));
+}
+
 /* ---- by address ---- */
 
 struct places {
 	struct arena *arena;
 	struct names names;
 	struct place *at;
-	size_t room;
+	size_t n, room;
 };
 
 static struct place *find_place(struct places *places, uint64_t address)
 {
 	uint32_t number = names_number(&places->names, &address, sizeof(address));
 
+	if (number < places->n)
+		return &places->at[number];
 	if (number >= places->room) {
 		struct place *grown = arena_array(places->arena, struct place, places->room * 2 + 64);
 
@@ -82,19 +95,29 @@ static struct place *find_place(struct places *places, uint64_t address)
 		places->at = grown;
 		places->room = places->room * 2 + 64;
 	}
+	places->at[number] = nothing;
 	places->at[number].address = address;
+	places->n++;
 	return &places->at[number];
+}
+
+/* Bytes per second, -1 where nothing moved in a time that can be told. */
+static double throughput(const struct place *p)
+{
+	const double to_device = p->to_device == NULL_i64 ? 0 : (double)p->to_device;
+	const double to_host = p->to_host == NULL_i64 ? 0 : (double)p->to_host;
+
+	return p->migration_ns == NULL_i64 || p->migration_ns == 0 ? -1 :
+	       (to_device + to_host) * (double)(1000000000 / p->migration_ns);
 }
 
 static int compare_places(const void *pa, const void *pb)
 {
 	const struct place *a = pa, *b = pb;
-	double x = (double)a->to_device + (double)a->to_host, y = (double)b->to_device + (double)b->to_host;
+	const double x = throughput(a), y = throughput(b);
 
 	if (x != y)
 		return x > y ? -1 : 1;
-	if (a->cpu_faults + (double)a->gpu_faults != b->cpu_faults + (double)b->gpu_faults)
-		return a->cpu_faults + (double)a->gpu_faults > b->cpu_faults + (double)b->gpu_faults ? -1 : 1;
 	return a->address < b->address ? -1 : a->address > b->address;
 }
 
@@ -113,9 +136,9 @@ static size_t wanted_rows(const struct report_args *args)
 static void run_by_address(const struct trace *trace, const struct report *self, const struct report_args *args,
 			   struct sheet *out)
 {
+	const size_t wanted = wanted_rows(args);
 	struct arena scratch = { 0 };
 	struct places places = { .arena = &scratch, .names = { .arena = &scratch } };
-	size_t n;
 
 	(void)self;
 	for (ref i = 0; i < trace->memcpy.n; i++)
@@ -126,21 +149,19 @@ static void run_by_address(const struct trace *trace, const struct report *self,
 		if (trace->page_fault.address[i] != NULL_u64 &&
 		    is_in(args, trace->page_fault.start_ns[i], trace->page_fault.end_ns[i]))
 			add_fault(trace, i, find_place(&places, trace->page_fault.address[i]));
-	n = places.names.n;
-	if (n > 1)
-		qsort(places.at, n, sizeof(*places.at), compare_places);
-	for (size_t i = 0; i < n && i < wanted_rows(args); i++) {
+	if (places.n > 1)
+		qsort(places.at, places.n, sizeof(*places.at), compare_places);
+	for (size_t i = 0; i < places.n && i < wanted; i++) {
 		const struct place *p = &places.at[i];
 		struct cell *row = sheet_add_row(out);
 
-		row[0] = cell_text(arena_print(out->arena, "0x%llx", (unsigned long long)p->address));
-		row[1] = cell_integer(p->to_device);
-		row[2] = cell_integer(p->to_host);
-		row[3] = cell_integer(p->cpu_faults);
-		row[4] = cell_integer(p->gpu_faults);
-		if (p->migration_ns)
-			row[5] = cell_double(((double)p->to_device + (double)p->to_host) * 1e9 /
-					     (double)p->migration_ns);
+		row[0] = address_cell(out->arena, p->address);
+		row[1] = cell_i64_or_null(p->to_device);
+		row[2] = cell_i64_or_null(p->to_host);
+		row[3] = cell_i64_or_null(p->cpu_faults);
+		row[4] = cell_i64_or_null(p->gpu_faults);
+		if (throughput(p) >= 0)
+			row[5] = cell_double(throughput(p));
 	}
 	arena_end(&scratch);
 }
@@ -158,7 +179,7 @@ static void widen_addresses(uint64_t address, uint64_t *min, uint64_t *max)
 static void run_total(const struct trace *trace, const struct report *self, const struct report_args *args,
 		      struct sheet *out)
 {
-	struct place all = { 0 };
+	struct place all = nothing;
 	uint64_t min = UINT64_MAX, max = 0;
 	size_t n = 0;
 	struct cell *row;
@@ -182,30 +203,35 @@ static void run_total(const struct trace *trace, const struct report *self, cons
 	if (n == 0)
 		return;
 	row = sheet_add_row(out);
-	row[0] = cell_integer(all.to_device);
-	row[1] = cell_integer(all.to_host);
-	row[2] = cell_integer(all.cpu_faults);
-	row[3] = cell_integer(all.gpu_faults);
+	row[0] = cell_i64_or_null(all.to_device);
+	row[1] = cell_i64_or_null(all.to_host);
+	row[2] = cell_i64_or_null(all.cpu_faults);
+	row[3] = cell_i64_or_null(all.gpu_faults);
 	if (min <= max) {
-		row[4] = cell_text(arena_print(out->arena, "0x%llx", (unsigned long long)min));
-		row[5] = cell_text(arena_print(out->arena, "0x%llx", (unsigned long long)max));
+		row[4] = address_cell(out->arena, min);
+		row[5] = address_cell(out->arena, max);
 	}
 }
 
-/* ---- faults of the CPU by instruction ---- */
+/* ---- faults of the CPU by instruction, as the source names it, and its line ---- */
 
 struct instruction {
-	const char *name;
+	const char *name, *file;
+	int32_t line;
 	int64_t n_faults;
 };
 
 static int compare_instructions(const void *pa, const void *pb)
 {
 	const struct instruction *a = pa, *b = pb;
+	int order;
 
 	if (a->n_faults != b->n_faults)
 		return a->n_faults > b->n_faults ? -1 : 1;
-	return strcmp(a->name, b->name);
+	order = strcmp(a->name, b->name);
+	if (!order)
+		order = strcmp(a->file ? a->file : "", b->file ? b->file : "");
+	return order ? order : (a->line > b->line) - (a->line < b->line);
 }
 
 static void run_instructions(const struct trace *trace, const struct report *self,
@@ -213,30 +239,37 @@ static void run_instructions(const struct trace *trace, const struct report *sel
 {
 	const struct page_fault_table *t = &trace->page_fault;
 	struct arena scratch = { 0 };
-	struct names names = { .arena = &scratch };
-	struct instruction *by_name = arena_array(&scratch, struct instruction, t->n);
+	struct names names = { .arena = &scratch }, places = { .arena = &scratch };
+	struct instruction *by_place = arena_array(&scratch, struct instruction, t->n);
 
 	(void)self;
 	for (ref i = 0; i < t->n; i++) {
 		const char *name = trace_text(trace, t->symbol[i]);
-		uint32_t number;
+		uint32_t key[3], number;
 
 		if (t->device_number[i] != NULL_i32 || !is_in(args, t->start_ns[i], t->end_ns[i]))
 			continue;
 		if (!name)
 			name = t->instruction[i] == NULL_u64 ? "[Unknown]" :
 			       arena_print(&scratch, "0x%llx", (unsigned long long)t->instruction[i]);
-		number = names_number(&names, name, strlen(name));
-		by_name[number].name = names.keys[number].p;
-		add(&by_name[number].n_faults, fault_count(t, i));
+		key[0] = names_number(&names, name, strlen(name));
+		key[1] = t->file[i];
+		key[2] = (uint32_t)t->line[i];
+		number = names_number(&places, key, sizeof(key));
+		by_place[number].name = names.keys[key[0]].p;
+		by_place[number].file = trace_text(trace, t->file[i]);
+		by_place[number].line = t->line[i];
+		add(&by_place[number].n_faults, fault_count(t, i));
 	}
-	if (names.n > 1)
-		qsort(by_name, names.n, sizeof(*by_name), compare_instructions);
-	for (size_t i = 0; i < names.n; i++) {
+	if (places.n > 1)
+		qsort(by_place, places.n, sizeof(*by_place), compare_instructions);
+	for (size_t i = 0; i < places.n; i++) {
 		struct cell *row = sheet_add_row(out);
 
-		row[0] = cell_integer(by_name[i].n_faults);
-		row[1] = cell_text(arena_copy(out->arena, by_name[i].name, strlen(by_name[i].name)));
+		row[0] = cell_integer(by_place[i].n_faults);
+		row[1] = cell_text(arena_copy(out->arena, by_place[i].name, strlen(by_place[i].name)));
+		row[2] = cell_text(by_place[i].file);
+		row[3] = cell_i32_or_null(by_place[i].line);
 	}
 	arena_end(&scratch);
 }
@@ -248,28 +281,32 @@ static void run_instructions(const struct trace *trace, const struct report *sel
 
 static const struct need needs[] = { NEED_MIGRATIONS, NEED_FAULTS };
 static const struct need instruction_needs[] = {
-	NEED_FAULTS, { TABLE_page_fault, BIT(page_fault, instruction) | BIT(page_fault, symbol) }
+	NEED_FAULTS, { TABLE_page_fault, BIT(page_fault, instruction) | BIT(page_fault, symbol) |
+				       BIT(page_fault, file) | BIT(page_fault, line) }
 };
 
+/* Titles are those of Nsight Systems to the letter, and to the space. */
 static const struct sheet_column columns[] = {
 	{ "address", "Virtual Address", UNIT_TEXT },
-	{ "to_device_bytes", "HtoD Migration Size", UNIT_BYTES },
-	{ "to_host_bytes", "DtoH Migration Size", UNIT_BYTES },
+	{ "to_device_bytes", "HtoD Migration size", UNIT_BYTES },
+	{ "to_host_bytes", "DtoH Migration size", UNIT_BYTES },
 	{ "cpu_faults", "CPU Page Faults", UNIT_COUNT },
-	{ "gpu_faults", "GPU Page Faults", UNIT_COUNT },
+	{ "gpu_faults", " GPU Page Faults", UNIT_COUNT },
 	{ "throughput", "Migration Throughput", UNIT_RATE },
 };
 static const struct sheet_column total_columns[] = {
 	{ "to_device_bytes", "Total HtoD Migration Size", UNIT_BYTES },
 	{ "to_host_bytes", "Total DtoH Migration Size", UNIT_BYTES },
 	{ "cpu_faults", "Total CPU Page Faults", UNIT_COUNT },
-	{ "gpu_faults", "Total GPU Page Faults", UNIT_COUNT },
+	{ "gpu_faults", "Total GPU PageFaults", UNIT_COUNT },
 	{ "min_address", "Minimum Virtual Address", UNIT_TEXT },
 	{ "max_address", "Maximum Virtual Address", UNIT_TEXT },
 };
 static const struct sheet_column instruction_columns[] = {
 	{ "cpu_faults", "CPU Page Faults", UNIT_COUNT },
 	{ "instruction", "CPU Instruction Address", UNIT_TEXT },
+	{ "file", "Source File", UNIT_TEXT },
+	{ "line", "Source Line", UNIT_ID },
 };
 
 static const char *const aliases[] = { "umsum", NULL };

@@ -19,6 +19,8 @@ $ test/cli/same-as-nsys test/data/nsys/step.sqlite.gz test/data/nsys/step.stats.
 same
 $ test/cli/same-as-nsys test/data/nsys/sync_bound.sqlite.gz test/data/nsys/sync_bound.stats.csv.txt -f csv
 same
+$ test/cli/same-as-nsys test/data/nsys/unified_memory.sqlite.gz test/data/nsys/unified_memory.stats.csv.txt -f csv
+same
 $ test/cli/same-as-nsys test/data/ddp/nsys_balanced.sqlite.gz test/data/ddp/nsys_balanced.stats.csv.txt -f csv
 same
 

@@ -116,6 +116,7 @@ CAPTURE(launch_bound)
 CAPTURE(pageable_copy)
 CAPTURE(step)
 CAPTURE(sync_bound)
+CAPTURE(unified_memory)
 
 TEST(nsys_captures, keep_the_reports_of_two_ranks)
 {

@@ -101,32 +101,37 @@ TEST(mpi, lists_and_sums_calls)
 		"40,50,10,MPI_Bcast,1,1,,,,0,,0.500,0.000\n");
 }
 
-/* Page 0x1000 moves 3 MB in 2 + 1 us; 0x2000 only faults. */
+/*
+ * Page 0x1000 moves 3 MB in more than a second, 0xabc000 280 MB in 0.3 s, that
+ * is 3 times in a second of whole ones; 0x2000 only faults.
+ */
 TEST(unified_memory, sums_by_address_and_in_all)
 {
 	static const char pages[] =
-		"memcpy kind=11 bytes=2000000 address=0x1000     0..2000\n"
-		"memcpy kind=12 bytes=1000000 address=0x1000  2000..3000\n"
+		"memcpy kind=11 bytes=2000000 address=0x1000     0..600000000\n"
+		"memcpy kind=12 bytes=1000000 address=0x1000  600000000..1000000001\n"
+		"memcpy kind=12 bytes=280000000 address=0xabc000 0..300000000\n"
 		"memcpy kind=HtoD bytes=5 3000..3001\n"
 		"page_fault address=0x1000 device_number=0 n_faults=4 100..110\n"
 		"page_fault address=0x2000 device_number=0 instruction=0x44 200..210\n";
 
 	EXPECT_REPORT(um_sum, pages,
-		"Virtual Address,HtoD Migration Size (MB),DtoH Migration Size (MB),CPU Page Faults,GPU Page Faults,"
+		"Virtual Address,HtoD Migration size (MB),DtoH Migration size (MB),CPU Page Faults, GPU Page Faults,"
 		"Migration Throughput (MB/s)\n"
-		"0x1000,2.000,1.000,0,4,1000000.000\n"
-		"0x2000,0.000,0.000,0,1,\n");
+		"0xABC000,,280.000,,,840.000\n"
+		"0x1000,2.000,1.000,,4,0.000\n"
+		"0x2000,,,,1,\n");
 	EXPECT_REPORT_OF("um_sum:rows=1", pages,
-		"Virtual Address,HtoD Migration Size (MB),DtoH Migration Size (MB),CPU Page Faults,GPU Page Faults,"
+		"Virtual Address,HtoD Migration size (MB),DtoH Migration size (MB),CPU Page Faults, GPU Page Faults,"
 		"Migration Throughput (MB/s)\n"
-		"0x1000,2.000,1.000,0,4,1000000.000\n");
+		"0xABC000,,280.000,,,840.000\n");
 	EXPECT_REPORT(um_total_sum, pages,
 		"Total HtoD Migration Size (MB),Total DtoH Migration Size (MB),Total CPU Page Faults,"
-		"Total GPU Page Faults,Minimum Virtual Address,Maximum Virtual Address\n"
-		"2.000,1.000,0,5,0x1000,0x2000\n");
+		"Total GPU PageFaults,Minimum Virtual Address,Maximum Virtual Address\n"
+		"2.000,281.000,,5,0x1000,0xABC000\n");
 }
 
-/* Faults of the CPU have no device: 3 + 1 at 0x44, 2 in f. */
+/* Faults of the CPU have no device: 3 + 1 at 0x44, 2 in f, 1 in another line of it. */
 TEST(unified_memory, sums_faults_of_the_cpu_by_instruction)
 {
 	struct builder *b = builder_begin();
@@ -151,6 +156,11 @@ TEST(unified_memory, sums_faults_of_the_cpu_by_instruction)
 	builder_add_page_fault(b, &fault);
 	fault.n_faults = 2;
 	fault.symbol = builder_text(b, "f");
+	fault.file = builder_text(b, "f.c");
+	fault.line = 7;
+	builder_add_page_fault(b, &fault);
+	fault.n_faults = 1;
+	fault.line = 8;
 	builder_add_page_fault(b, &fault);
 	fault.device_number = 0; /* of a device, and so not listed */
 	builder_add_page_fault(b, &fault);
@@ -159,7 +169,8 @@ TEST(unified_memory, sums_faults_of_the_cpu_by_instruction)
 	EXPECT_DONE(trace, err);
 	EXPECT_DONE(report_run(trace, report_find("um_cpu_page_faults_sum"), &args, &sheet, &outcome, NULL, &err), err);
 	render_csv(&sheet, &options, &out);
-	EXPECT_EQ_TEXT(out.p, "CPU Page Faults,CPU Instruction Address\n4,0x44\n2,f\n");
+	EXPECT_EQ_TEXT(out.p, "CPU Page Faults,CPU Instruction Address,Source File,Source Line\n"
+		       "4,0x44,,\n2,f,f.c,7\n1,f,f.c,8\n");
 	text_end(&out);
 	arena_end(&arena);
 	trace_close(trace);
