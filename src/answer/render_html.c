@@ -31,7 +31,7 @@ static const char style[] =
 	"font-variant-numeric:tabular-nums}"
 	"th{text-align:left;color:var(--soft);font-weight:600}th,td{padding:.3rem .9rem .3rem 0;"
 	"border-bottom:1px solid var(--line);"
-	"vertical-align:top}.n{text-align:right;white-space:nowrap}\n"
+	"vertical-align:top}.n,.s{white-space:nowrap}.n{text-align:right}.wide+.wide{margin-top:1.2rem}\n"
 	".bar{display:flex;height:1.5rem;border-radius:.3rem;overflow:hidden;background:var(--h3);"
 	"margin:.4rem 0}.bar i{display:block}"
 	".key{display:flex;flex-wrap:wrap;gap:.2rem 1.2rem;font-size:.92rem;list-style:none;padding:0;"
@@ -110,7 +110,9 @@ static void add_table_block(struct text *out, const struct block *b)
 		for (size_t c = 0; c < b->n_columns; c++) {
 			const char *cell = b->cells[r * b->n_columns + c];
 
-			text_adds(out, b->columns[c].is_number ? "<td class=\"n\">" : "<td>");
+			text_adds(out, b->columns[c].is_number  ? "<td class=\"n\">"
+			               : b->columns[c].may_wrap ? "<td>"
+			                                        : "<td class=\"s\">");
 			add(out, cell ? cell : "-");
 			text_adds(out, "</td>");
 		}

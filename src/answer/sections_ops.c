@@ -116,12 +116,14 @@ void section_phases(const struct answer *a, struct document *d)
 	add_note(d, section, say(s, table ? SAY_note_phases : SAY_empty_phases));
 }
 
-/* Host time goes by the call that follows it. */
+/* Host time goes by the call that follows it; where none does, it is the end. */
 static const char *say_path_name(const struct speech *s, const struct path_fact *f)
 {
 	const char *name = say_name(s, f->name);
 
-	return f->kind == PATH_HOST && *f->name ? say_with(s, SAY_path_before, name) : name;
+	if (f->kind != PATH_HOST)
+		return name;
+	return *f->name ? say_with(s, SAY_path_before, name) : say(s, SAY_path_after);
 }
 
 static void add_path_tables(const struct answer *a, struct document *d, struct section *section)
