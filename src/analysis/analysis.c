@@ -83,6 +83,8 @@ static bool build_model(struct analysis *a, const struct analysis_args *args, co
 		a->model_reason = arena_copy(a->arena, why.text, strlen(why.text));
 	} else if (!a->model.is_acyclic) {
 		a->model_reason = "the dependencies as recorded contradict each other";
+	} else if (a->model.doubts.refusal) {
+		a->model_reason = a->model.doubts.refusal;
 	} else {
 		a->has_model = true;
 		return answer_what_ifs(a, args, err);

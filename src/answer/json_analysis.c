@@ -338,6 +338,7 @@ static void add_what_if(struct json *j, const struct answer *a, const struct wha
 	field_int(j, "gain_low_ns", w->is_answered ? w->gain_low_ns : NULL_i64);
 	field_int(j, "gain_high_ns", w->is_answered ? w->gain_high_ns : NULL_i64);
 	field_part(j, "gain_share_of_wall", w->is_answered ? w->gain_high_ns : NULL_i64, wall);
+	field_text(j, "doubt", w->is_answered && w->doubt ? say_text(&a->speech, w->doubt) : NULL);
 	field_text(j, "limiter", w->limiter);
 	field_flat(j, "knees", '[');
 	for (size_t i = 0; w->is_answered && i < w->curve.n_knees; i++) {

@@ -438,8 +438,12 @@ static const char *what_if_item(const struct answer *a, const struct what_if *w,
 	if (!w->is_answered)
 		return say_with(s, SAY_item, text, "", w->reason ? say_text(s, w->reason) : "-");
 	band = say_gain_band(s, w->gain_low_ns, w->gain_high_ns, wall);
-	if (w->gain_low_ns <= 0 && (a->is_brief || w->gain_high_ns <= 0))
+	/* What is next to nothing at its best is nothing. */
+	if (w->gain_low_ns <= 0 && (w->gain_high_ns <= 0 || (a->is_brief && !w->doubt)))
 		return say_with(s, SAY_what_if_none, text);
+	if (a->is_brief && w->gain_low_ns <= 0)
+		return say_with(s, SAY_brief_what_if_most, text, say_ns(s, w->gain_high_ns),
+		                say_part(s, w->gain_high_ns, wall));
 	if (a->is_brief)
 		return say_with(s, SAY_brief_what_if, text, say_ns(s, w->gain_low_ns),
 		                say_part(s, w->gain_low_ns, wall));

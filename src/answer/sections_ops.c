@@ -211,6 +211,23 @@ static const char *say_knee(const struct speech *s, const struct what_if *w)
 	return say_percent(s, is_flat ? lowest->a : 0);
 }
 
+/* Why bands are wide. */
+static void add_doubts(const struct answer *a, struct document *d, struct section *section)
+{
+	const struct speech *s = &a->speech;
+
+	for (size_t i = 0; i < a->a->n_what_ifs; i++) {
+		const struct what_if *w = &a->a->what_ifs[i];
+
+		if (w->is_answered && w->doubt)
+			add_note(d, section,
+			         say_with(s, SAY_full_stop,
+			                  say_with(s, SAY_what_if_doubt, say_change_words(s, w->text, LONGEST_CHANGE_TOLD),
+			                           say_ns(s, w->gain_low_ns), say_ns(s, w->gain_high_ns),
+			                           say_text(s, w->doubt))));
+	}
+}
+
 void section_what_if(const struct answer *a, struct document *d)
 {
 	static const enum phrase_id titles[] = { SAY_col_change,  SAY_col_then,  SAY_col_gain,
@@ -255,6 +272,7 @@ void section_what_if(const struct answer *a, struct document *d)
 		}
 	if (has_knee)
 		add_note(d, section, say(s, SAY_note_knee));
+	add_doubts(a, d, section);
 	add_note(d, section, say(s, SAY_note_what_if));
 	add_note(d, section, say_with(s, SAY_full_stop, say_error(a)));
 }

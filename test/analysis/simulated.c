@@ -54,7 +54,7 @@ struct sim {
 /* Other processes go on as they did. */
 static const struct sim_change *change_of(const struct sim *s, int thread)
 {
-	static const struct sim_change nothing = { 1, 1, 1, 1, 1 };
+	static const struct sim_change nothing = { 1, 1, 1, 1, 1, 1 };
 
 	return s->p->threads[thread].process == 1 ? s->change : &nothing;
 }
@@ -253,7 +253,10 @@ static void take_step(struct sim *s, int thread)
 	const int64_t start_ns = r->at_ns;
 
 	switch (step->kind) {
-	case DO_HOST: r->at_ns += scaled(varied(s, thread, step->ns), t->range ? change_of(s, thread)->range : 1); break;
+	case DO_HOST:
+		r->at_ns += scaled(varied(s, thread, step->ns),
+				   change_of(s, thread)->host * (t->range ? change_of(s, thread)->range : 1));
+		break;
 	case DO_KERNEL: do_kernel(s, thread, step); break;
 	case DO_COPY:
 	case DO_COPY_WAIT: do_copy(s, thread, step); break;

@@ -60,6 +60,7 @@ struct sim_change {
 	double kernel; /* number 0 only */
 	double copy, launch, sync;
 	double range; /* host work of the threads that have a range */
+	double host;  /* that of all threads */
 };
 
 /* When the first thread and the first stream have ended. The trace goes to out, unless NULL. */

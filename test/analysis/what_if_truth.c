@@ -8,17 +8,15 @@
 #include "test/analysis/simulated.h"
 #include "test/test.h"
 
-static const struct sim_change nothing = { 1, 1, 1, 1, 1 };
+static const struct sim_change nothing = { 1, 1, 1, 1, 1, 1 };
 
 static const struct {
 	const char *text;
 	struct sim_change change;
 } questions[] = {
-	{ "kernel:^k0$=2x", { 0.5, 1, 1, 1, 1 } },
-	{ "copy=0", { 1, 0, 1, 1, 1 } },
-	{ "launch=0", { 1, 1, 0, 1, 1 } },
-	{ "sync=0", { 1, 1, 1, 0, 1 } },
-	{ "range:load=0", { 1, 1, 1, 1, 0 } },
+	{ "kernel:^k0$=2x", { 0.5, 1, 1, 1, 1, 1 } }, { "copy=0", { 1, 0, 1, 1, 1, 1 } },
+	{ "launch=0", { 1, 1, 0, 1, 1, 1 } },         { "sync=0", { 1, 1, 1, 0, 1, 1 } },
+	{ "range:load=0", { 1, 1, 1, 1, 0, 1 } },     { "host=0", { 1, 1, 1, 1, 1, 0 } },
 };
 
 enum { N_QUESTIONS = ARRAY_LEN(questions) };
@@ -85,7 +83,7 @@ static void add(struct sim_thread *t, enum step_kind kind, int where, int64_t ns
 		t->steps[t->n_steps++] = (struct sim_step){ kind, where, ns, which };
 }
 
-enum family { ALONE, TWO_STREAMS, POLLS, PREFETCH, WORKER, FULL_QUEUE, LOADER, SHARED, UNSEEN, N_FAMILIES };
+enum family { ALONE, TWO_STREAMS, POLLS, PREFETCH, WORKER, MIXED, FULL_QUEUE, LOADER, SHARED, UNSEEN };
 
 static void add_work(struct sim_thread *t, enum family family)
 {
@@ -109,51 +107,66 @@ static void add_work(struct sim_thread *t, enum family family)
 		add(t, DO_SYNC, 0, 0, 0);
 }
 
+/* A thread that prepares what the first one takes out of a queue. */
+static void add_loader(struct sim_program *p, enum family family)
+{
+	struct sim_thread *self = &p->threads[0], *other = &p->threads[p->n_threads++];
+
+	*other = (struct sim_thread){ .n_rounds = 1000, .process = 1, .range = "load" };
+	add(self, DO_GET, 0, 0, 0);
+	add(other, DO_HOST, 0, next_random(5000, 400000), 0);
+	if (family != LOADER)
+		add(other, DO_COPY_WAIT, 1, next_random(10000, 500000), 0);
+	add(other, DO_HOST, 0, next_random(1000, 10000), 0);
+	add(other, DO_PUT, 0, 0, 0);
+}
+
+/* A thread that works while the first one waits for it. */
+static void add_worker(struct sim_program *p)
+{
+	struct sim_thread *self = &p->threads[0], *other = &p->threads[p->n_threads++];
+
+	*other = (struct sim_thread){ .n_rounds = 1000, .process = 1 };
+	add(self, DO_KERNEL, 0, next_random(2000, 150000), 0);
+	add(self, DO_PUT, 1, 0, 0);
+	add(self, DO_GET, 2, 0, 0);
+	add(other, DO_GET, 1, 0, 0);
+	add_work(other, ALONE);
+	add(other, DO_PUT, 2, 0, 0);
+}
+
+/* Another process on the device. */
+static void add_stranger(struct sim_program *p, bool is_hidden)
+{
+	struct sim_thread *other = &p->threads[p->n_threads++];
+
+	*other = (struct sim_thread){ .n_rounds = 1000, .process = 2, .is_hidden = is_hidden };
+	add(other, DO_HOST, 0, next_random(5000, 100000), 0);
+	add(other, DO_KERNEL, 3, next_random(10000, 500000), 4);
+	add(other, DO_SYNC, 3, 0, 0);
+	p->takes_turns = true;
+}
+
 static struct sim_program random_program(enum family family, unsigned seed)
 {
 	struct sim_program p = { .n_threads = 1, .jitter = (int)next_random(1, 30), .seed = seed };
-	struct sim_thread *self = &p.threads[0], *other = &p.threads[1];
+	struct sim_thread *self = &p.threads[0];
 
 	p.has_osrt = next_random(0, 2);
 	p.has_results = next_random(0, 2);
 	for (int i = 0; i < SIM_QUEUES; i++)
 		p.room[i] = (int)next_random(1, 4);
-	self->process = other->process = 1;
-	self->n_rounds = (int)next_random(8, 24);
-	other->n_rounds = 1000;
-	if (family == PREFETCH || family == LOADER) {
-		p.n_threads = 2;
-		add(self, DO_GET, 0, 0, 0);
-		add(other, DO_HOST, 0, next_random(5000, 400000), 0);
-		other->range = "load";
-		if (family == PREFETCH)
-			add(other, DO_COPY_WAIT, 1, next_random(10000, 500000), 0);
-		add(other, DO_HOST, 0, next_random(1000, 10000), 0);
-		add(other, DO_PUT, 0, 0, 0);
-	} else if (family == WORKER) {
-		p.n_threads = 2;
-		add(self, DO_KERNEL, 0, next_random(2000, 150000), 0);
-		add(self, DO_PUT, 0, 0, 0);
-		add(self, DO_GET, 1, 0, 0);
-		add(other, DO_GET, 0, 0, 0);
-		add_work(other, ALONE);
-		add(other, DO_PUT, 1, 0, 0);
-	} else if (family == FULL_QUEUE) {
+	*self = (struct sim_thread){ .n_rounds = (int)next_random(8, 24), .process = 1 };
+	if (family == PREFETCH || family == LOADER || family == MIXED)
+		add_loader(&p, family);
+	if (family == WORKER || family == MIXED)
+		add_worker(&p);
+	if (family == SHARED || family == UNSEEN)
+		add_stranger(&p, family == UNSEEN);
+	if (family == FULL_QUEUE)
 		p.depth = (int)next_random(2, 16);
-	} else if (family == SHARED || family == UNSEEN) {
-		p.n_threads = 2;
-		p.takes_turns = true;
-		other->process = 2;
-		other->is_hidden = family == UNSEEN;
-		add(other, DO_HOST, 0, next_random(5000, 100000), 0);
-		add(other, DO_KERNEL, 3, next_random(10000, 500000), 4);
-		add(other, DO_SYNC, 3, 0, 0);
-	}
-	add_work(self, family);
-	add(self, DO_HOST, 0, next_random(1000, 50000), 0);
-	self->steps[self->n_steps - 1] = (struct sim_step){ DO_SYNC, 0, 0, 0 };
-	if (family == FULL_QUEUE || next_random(0, 3) == 0)
-		self->steps[self->n_steps - 1].kind = DO_HOST;
+	add_work(self, family == MIXED ? (next_random(0, 2) ? POLLS : TWO_STREAMS) : family);
+	add(self, family == FULL_QUEUE || next_random(0, 3) == 0 ? DO_HOST : DO_SYNC, 0, next_random(1000, 50000), 0);
 	return p;
 }
 
@@ -219,9 +232,11 @@ TEST(what_if_truth, is_a_narrow_band_where_one_thread_does_all)
 TEST(what_if_truth, lies_in_the_band_where_threads_wait_for_each_other)
 {
 	const struct tally prefetch = expect_true(PREFETCH, 95), worker = expect_true(WORKER, 95);
+	const struct tally mixed = expect_true(MIXED, 95);
 
 	EXPECT_EQ_INT(prefetch.n_answered, prefetch.n_asked);
 	EXPECT_EQ_INT(worker.n_answered, worker.n_asked);
+	EXPECT_EQ_INT(mixed.n_answered, mixed.n_asked);
 	/* Not because all bands are wide. */
 	EXPECT(4 * prefetch.n_narrow > prefetch.n_answered);
 	EXPECT(4 * worker.n_narrow > worker.n_answered);
@@ -232,6 +247,15 @@ TEST(what_if_truth, lies_in_the_band_where_a_queue_is_full_and_no_row_says_so)
 	const struct tally t = expect_true(FULL_QUEUE, 98);
 
 	EXPECT_EQ_INT(t.n_answered, t.n_asked);
+}
+
+/* With and without results of the queries. */
+TEST(what_if_truth, lies_in_the_band_where_a_thread_polls)
+{
+	const struct tally t = expect_true(POLLS, 95);
+
+	EXPECT_EQ_INT(t.n_answered, t.n_asked);
+	EXPECT_EQ_INT(t.n_narrow, t.n_answered);
 }
 
 /* A thread without a call to CUDA is not in the trace: it may be the next limit. */

@@ -15,14 +15,16 @@
 enum {
 	LEAST_PAUSE_NS = 10000, /* to put a thread to sleep and to wake it takes as long: less is no wait that counts */
 	WAKE_NS = 50000,        /* a wait that ends so soon after a call of another thread may have ended by it */
+	MOST_OTHERS = 4,        /* threads that may have handed over; further ones are not looked for */
 	FEW_PAUSES = 3,         /* fewer at a place show no habit */
 };
 
 /* What is seen at a place. */
 struct place_count {
 	uint64_t key;             /* 0: free */
-	uint32_t n;               /* pauses */
-	uint32_t n_returns;       /* with a call of another thread that returned */
+	int64_t all_ns;           /* of pauses; saturated */
+	int64_t returns_ns;       /* of those in which a call of another thread returned */
+	uint32_t n_returns;       /* their number */
 	uint32_t n_waits;         /* with a wait on record */
 	uint32_t n_woken;         /* whose wait ended right after such a return */
 	double n_chance;          /* how many of those there would be if the two had nothing to do with each other */
@@ -103,7 +105,9 @@ static uint64_t key_of(const struct search *s, uint32_t call)
 /* ---- one pause ---- */
 
 struct pause {
-	uint32_t call, before;         /* behind it; the last of another thread to return in it, or NULL_ref */
+	uint32_t call;                 /* behind it */
+	uint32_t before[MOST_OTHERS];  /* the last of each other thread to return, latest first */
+	unsigned n_before;
 	int64_t start_ns, end_ns;
 	struct interval wait;          /* first to last on record; empty without */
 	int64_t wait_ns, returned_ns;
@@ -113,7 +117,7 @@ struct pause {
 
 static bool is_woken(const struct pause *p)
 {
-	return p->before != NULL_ref && p->wait_ns > 0 && p->returned_ns >= p->wait.start_ns &&
+	return p->n_before > 0 && p->wait_ns > 0 && p->returned_ns >= p->wait.start_ns &&
 	       p->returned_ns <= p->wait.end_ns && p->wait.end_ns - p->returned_ns <= WAKE_NS;
 }
 
@@ -156,24 +160,30 @@ static void find_waits(struct search *s, struct pause *p)
 	}
 }
 
-/* The last call before a place in the returns that another thread made; NULL_ref when it is not soon found. */
-static uint32_t last_of_another(const struct search *s, size_t to, uint32_t thread)
+/* Add the last call of each other thread in the returns before a place; how many steps back at most. */
+static void find_others(const struct search *s, struct pause *p, size_t to, size_t most_steps)
 {
-	enum { MOST_STEPS = 64 };
+	const struct api_call *calls = s->tl->calls;
 
-	for (size_t i = to; i > 0 && to - i < MOST_STEPS; i--)
-		if (s->tl->calls[s->returns.call[i - 1]].thread != thread)
-			return s->returns.call[i - 1];
-	return NULL_ref;
+	for (size_t i = to; i > 0 && to - i < most_steps && p->n_before < MOST_OTHERS; i--) {
+		const uint32_t call = s->returns.call[i - 1];
+		bool is_new = calls[call].thread != calls[p->call].thread;
+
+		for (unsigned k = 0; k < p->n_before; k++)
+			is_new &= calls[call].thread != calls[p->before[k]].thread;
+		if (is_new)
+			p->before[p->n_before++] = call;
+	}
 }
 
 /* The pause before a call, in the window; false when it is not looked at. */
 static bool find_pause(struct search *s, uint32_t call, struct pause *p)
 {
+	enum { MOST_STEPS = 64 };
 	const struct api_call *calls = s->tl->calls;
 	size_t from, to;
 
-	*p = (struct pause){ .call = call, .before = NULL_ref, .start_ns = s->window.start_ns,
+	*p = (struct pause){ .call = call, .start_ns = s->window.start_ns,
 		             .end_ns = calls[call].start_ns };
 	p->is_first = call == s->tl->threads[calls[call].thread].first_call || calls[call - 1].end_ns <= p->start_ns;
 	if (!p->is_first)
@@ -189,13 +199,16 @@ static bool find_pause(struct search *s, uint32_t call, struct pause *p)
 	to = return_after(&s->returns, from, p->wait_ns > 0 ? p->wait.end_ns : p->end_ns);
 	s->at = from;
 	p->n_returns = to - from;
-	/* The thread itself makes no calls in its pause. What ended a wait on record may have returned before it. */
-	if (to > from)
-		p->before = s->returns.call[to - 1];
-	else if (p->wait_ns > 0)
-		p->before = last_of_another(s, to, s->tl->calls[call].thread);
-	p->returned_ns = p->before == NULL_ref ? 0 : calls[p->before].end_ns;
+	/* What ended a wait on record may have returned before the pause. */
+	find_others(s, p, to, p->wait_ns > 0 || to - from > MOST_STEPS ? MOST_STEPS : to - from);
+	p->returned_ns = p->n_before > 0 ? calls[p->before[0]].end_ns : 0;
 	return true;
+}
+
+static void add_ns_to(int64_t *sum_ns, int64_t ns)
+{
+	if (__builtin_add_overflow(*sum_ns, ns, sum_ns))
+		*sum_ns = INT64_MAX;
 }
 
 static void count_pause(struct search *s, const struct pause *p)
@@ -203,8 +216,10 @@ static void count_pause(struct search *s, const struct pause *p)
 	struct place_count *place = count_of(s, key_of(s, p->call));
 	const double chance = p->wait_ns > 0 ? (double)p->n_returns * WAKE_NS / (double)(p->end_ns - p->start_ns) : 0;
 
-	place->n++;
-	place->n_returns += p->before != NULL_ref;
+	add_ns_to(&place->all_ns, p->end_ns - p->start_ns);
+	if (p->n_before > 0)
+		add_ns_to(&place->returns_ns, p->end_ns - p->start_ns);
+	place->n_returns += p->n_before > 0;
 	place->n_waits += p->wait_ns > 0;
 	place->n_woken += is_woken(p);
 	place->n_chance += chance < 1 ? chance : 1;
@@ -222,21 +237,30 @@ static void add_handoff(struct search *s, struct handoff h)
 static void judge_pause(struct search *s, const struct pause *p)
 {
 	const struct place_count *place = slot_of(s->places, s->room, key_of(s, p->call));
-	const bool is_habit = place->n >= FEW_PAUSES && 2 * (uint64_t)place->n_returns >= place->n;
+	/* By time: short pauses at the same place say nothing of long ones. */
+	const bool is_habit = place->n_returns >= FEW_PAUSES && place->returns_ns >= place->all_ns / 2;
 	const bool is_waker = place->n_waits >= FEW_PAUSES && 5 * (uint64_t)place->n_woken >= 4 * (uint64_t)place->n_waits &&
 	                      place->n_woken >= 2 * place->n_chance;
-	struct handoff h = { p->call, p->before, p->start_ns, p->wait, p->end_ns - p->start_ns - p->wait_ns,
-		             HANDOFF_PROVED };
+	struct handoff h = { p->call, p->n_before > 0 ? p->before[0] : NULL_ref, p->start_ns, p->wait,
+		             p->end_ns - p->start_ns - p->wait_ns, HANDOFF_PROVED, 0 };
 
 	if (is_waker && is_woken(p)) {
 		add_handoff(s, h);
-	} else if (p->wait_ns > 0) {
+		return;
+	}
+	if (p->wait_ns > 0 || (place->n_waits > 0 && !is_waker)) {
+		/* Where it waits in other rounds it may come to wait in this one, when other things get faster. */
 		h.kind = HANDOFF_UNKNOWN;
-		add_handoff(s, h);
-	} else if ((is_habit || p->is_first) && p->before != NULL_ref) {
-		h.wait = (struct interval){ p->start_ns, p->end_ns };
+	} else if ((is_habit || p->is_first) && p->n_before > 0) {
 		h.own_ns = 0;
 		h.kind = HANDOFF_POSSIBLE;
+	} else {
+		return;
+	}
+	add_handoff(s, h);
+	for (unsigned i = 1; i < p->n_before; i++) {
+		h.before = p->before[i];
+		h.number = (uint8_t)i;
 		add_handoff(s, h);
 	}
 }
@@ -296,7 +320,9 @@ static int by_call(const void *a, const void *b)
 {
 	const struct handoff *x = a, *y = b;
 
-	return (x->call > y->call) - (x->call < y->call);
+	if (x->call != y->call)
+		return x->call < y->call ? -1 : 1;
+	return (x->number > y->number) - (x->number < y->number);
 }
 
 struct handoffs handoffs_of(const struct timeline *tl, const struct relays *relays, struct interval window,
@@ -337,10 +363,11 @@ struct handoffs handoffs_of(const struct timeline *tl, const struct relays *rela
 	return out;
 }
 
-const struct handoff *handoff_before(const struct handoffs *handoffs, uint32_t call)
+const struct handoff *handoff_before(const struct handoffs *handoffs, uint32_t call, size_t *n)
 {
 	size_t low = 0, high = handoffs->n;
 
+	*n = 0;
 	if (!handoffs->is_behind || !(handoffs->is_behind[call / 64] >> call % 64 & 1))
 		return NULL;
 	while (low < high) {
@@ -351,5 +378,7 @@ const struct handoff *handoff_before(const struct handoffs *handoffs, uint32_t c
 		else
 			high = middle;
 	}
+	while (low + *n < handoffs->n && handoffs->of[low + *n].call == call)
+		++*n;
 	return &handoffs->of[low];
 }

@@ -6,9 +6,9 @@
  *
  *   (1) a row of a wait in the operating system: so long it did not work;
  *   (2) a call of another thread of the process that returned in the pause, as
- *       it does in most pauses at the same place of the program, or in the one
- *       before a thread's first call. What handed over is the last that
- *       returned.
+ *       one does in most of the pauses, by time, at the same place of the
+ *       program; or in the pause before a thread's first call. What handed
+ *       over is the last that returned.
  *
  * Both together, one right after the other and more often than chance would
  * have it, prove the wait and whom it was for. (2) alone makes it possible.
@@ -29,13 +29,14 @@ struct handoff {
 	uint32_t call;         /* the one behind the pause */
 	uint32_t before;       /* the other thread's; of HANDOFF_UNKNOWN the one that may have been, or NULL_ref */
 	int64_t start_ns;      /* of the pause */
-	struct interval wait;  /* the wait on record, first to last; the pause when there is none */
+	struct interval wait;  /* the one on record, first to last; empty without */
 	int64_t own_ns;        /* of the pause: the thread's own work, at least */
 	uint8_t kind;          /* enum handoff_kind */
+	uint8_t number;        /* where several threads may have handed over: 0 for the last to return, 1 ... */
 };
 
 struct handoffs {
-	struct handoff *of; /* ascending by call */
+	struct handoff *of; /* ascending by call, then number */
 	size_t n;
 	uint64_t *is_behind; /* a bit for each call of the timeline; NULL without any */
 };
@@ -44,5 +45,5 @@ struct handoffs {
 struct handoffs handoffs_of(const struct timeline *tl, const struct relays *relays, struct interval window,
 			    struct arena *arena);
 
-/* The one before a call, or NULL. */
-const struct handoff *handoff_before(const struct handoffs *handoffs, uint32_t call);
+/* The first one before a call, or NULL; further ones follow it. *n: how many. */
+const struct handoff *handoff_before(const struct handoffs *handoffs, uint32_t call, size_t *n);

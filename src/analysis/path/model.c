@@ -51,7 +51,24 @@ static bool only_asks(const struct timeline *tl, uint32_t thread, struct interva
 	return n_queries > 0;
 }
 
-/* The thread whose last call in the window ends last, of those that do more than to ask; or NULL_ref. */
+/* A thread that copies and computes nothing, as loaders do, in a call at the window's end: that is for what comes next. */
+static bool is_ahead(const struct timeline *tl, uint32_t thread, struct interval window)
+{
+	const struct host_thread *h = &tl->threads[thread];
+	const uint32_t last = call_at(tl, thread, window.end_ns - 1);
+	bool copies = false;
+
+	if (last == NULL_ref || tl->calls[last].end_ns <= window.end_ns)
+		return false;
+	for (uint32_t c = last + 1; c-- > h->first_call && tl->calls[c].end_ns > window.start_ns;) {
+		if (tl->calls[c].class == CALL_LAUNCH || tl->calls[c].class == CALL_GRAPH_LAUNCH)
+			return false;
+		copies |= tl->calls[c].class == CALL_COPY || tl->calls[c].class == CALL_COPY_ASYNC;
+	}
+	return copies;
+}
+
+/* The thread whose last call in the window ends last, of those that may end it; or NULL_ref. */
 static uint32_t last_worker(const struct timeline *tl, struct interval window)
 {
 	uint32_t last = NULL_ref;
@@ -60,7 +77,7 @@ static uint32_t last_worker(const struct timeline *tl, struct interval window)
 	for (uint32_t t = 0; t < tl->n_threads; t++) {
 		const uint32_t c = call_at(tl, t, window.end_ns - 1);
 
-		if (c == NULL_ref || tl->calls[c].end_ns <= last_ns || only_asks(tl, t, window))
+		if (c == NULL_ref || tl->calls[c].end_ns <= last_ns || only_asks(tl, t, window) || is_ahead(tl, t, window))
 			continue;
 		last = t;
 		last_ns = tl->calls[c].end_ns;
@@ -73,9 +90,11 @@ static void find_end(struct building *b)
 {
 	struct path_end end = path_find_end(b->tl, b->window);
 
-	if (end.thread != NULL_ref && only_asks(b->tl, end.thread, b->window))
-		end.thread = last_worker(b->tl, b->window);
+	if (end.thread != NULL_ref && (only_asks(b->tl, end.thread, b->window) || is_ahead(b->tl, end.thread, b->window))) {
+		const uint32_t worker = last_worker(b->tl, b->window);
 
+		end.thread = worker != NULL_ref ? worker : end.thread;
+	}
 	b->end_thread = end.thread;
 	b->end_ns = INT64_MAX;
 	if (end.op != NULL_ref && b->tl->ops[end.op].end_ns == b->window.end_ns)

@@ -76,7 +76,7 @@ struct held_task {
  * taken one way and the other, and the band spans the answers.
  */
 struct doubts {
-	struct doubtful_pause *pauses; /* ascending by node */
+	struct doubtful_pause *pauses; /* ascending by node; of one node those of several threads */
 	struct doubtful_edge *edges;
 	struct held_task *held;
 	size_t n_pauses, n_edges, n_held;

@@ -44,24 +44,13 @@ static void hold_task(struct building *b, uint32_t node)
 	d->held[d->n_held++] = (struct held_task){ node, b->observed_ns[node] };
 }
 
-void doubts_add_handoff(struct building *b, uint32_t call, uint32_t node, uint32_t program_edge)
+/* An edge from the thread that handed over, or that may have. */
+static void add_other(struct building *b, const struct handoff *h, uint32_t node, uint32_t program_edge)
 {
-	const struct handoff *h = handoff_before(&b->out->handoffs, call);
 	struct task_graph *g = &b->out->graph;
 	struct doubts *d = &b->out->doubts;
-	const uint32_t edge = (uint32_t)b->n_edges;
-	uint32_t from;
+	const uint32_t edge = (uint32_t)b->n_edges, from = end_of_call_node(b, unit_first(b->tl, h->before));
 
-	if (!h)
-		return;
-	d->n_proved += h->kind == HANDOFF_PROVED;
-	d->n_possible += h->kind == HANDOFF_POSSIBLE;
-	d->n_unknown += h->kind == HANDOFF_UNKNOWN;
-	if (h->kind == HANDOFF_UNKNOWN)
-		hold_task(b, node);
-	if (h->before == NULL_ref)
-		return;
-	from = end_of_call_node(b, unit_first(b->tl, h->before));
 	model_add_edge(b, from, node, h->kind == HANDOFF_PROVED ? EDGE_WAKE : EDGE_MAYBE, NO_CLASS);
 	if (b->n_edges == edge)
 		return;
@@ -74,6 +63,24 @@ void doubts_add_handoff(struct building *b, uint32_t call, uint32_t node, uint32
 		(struct doubtful_pause){ node, program_edge, edge, h->own_ns, g->edge_delay_ns[edge] };
 	/* So early that it never decides. */
 	g->edge_delay_ns[edge] = -interval_ns(b->window) - 1;
+}
+
+void doubts_add_handoff(struct building *b, uint32_t call, uint32_t node, uint32_t program_edge)
+{
+	size_t n;
+	const struct handoff *h = handoff_before(&b->out->handoffs, call, &n);
+	struct doubts *d = &b->out->doubts;
+
+	if (!h)
+		return;
+	d->n_proved += h->kind == HANDOFF_PROVED;
+	d->n_possible += h->kind == HANDOFF_POSSIBLE;
+	d->n_unknown += h->kind == HANDOFF_UNKNOWN;
+	if (h->kind == HANDOFF_UNKNOWN)
+		hold_task(b, node);
+	for (size_t i = 0; i < n; i++)
+		if (h[i].before != NULL_ref)
+			add_other(b, &h[i], node, program_edge);
 }
 
 /* Launches that look as if they had met a full queue: they may have taken as long by themselves. */
@@ -136,6 +143,12 @@ static int64_t submitted_until(const struct timeline *tl, const struct op *op)
 	return tl->calls[c].end_ns < op->start_ns ? tl->calls[c].end_ns : op->start_ns;
 }
 
+/* The device had it long before it could begin: it did not have to be told of it first. */
+static bool was_queued(const struct building *b, const struct op *op, int64_t due_ns)
+{
+	return (double)(due_ns - b->tl->calls[op->call].end_ns) > b->limits->launch_late_ns;
+}
+
 static void look_at_op(struct building *b, uint32_t index, struct latest *l)
 {
 	const struct timeline *tl = b->tl;
@@ -153,10 +166,12 @@ static void look_at_op(struct building *b, uint32_t index, struct latest *l)
 	if (due_ns == NULL_i64 || op->start_ns <= free_ns ||
 	    (double)(op->start_ns - free_ns) <= b->limits->launch_late_ns)
 		return;
-	due_ns = submitted_until(tl, op);
-	free_ns = due_ns > free_ns ? due_ns : free_ns;
-	if ((double)(op->start_ns - free_ns) <= b->limits->launch_late_ns)
-		return;
+	if (!was_queued(b, op, due_ns)) {
+		due_ns = submitted_until(tl, op);
+		free_ns = due_ns > free_ns ? due_ns : free_ns;
+		if ((double)(op->start_ns - free_ns) <= b->limits->launch_late_ns)
+			return;
+	}
 	d->n_late++;
 	add_saturated(&d->late_ns, op->start_ns - free_ns);
 	hold_task(b, b->node_of_op[index]);

@@ -6,7 +6,8 @@
  * Each graph explains what was observed, so that the gain is the difference to
  * the same end now.
  *
- *   loose: each pause that may be a wait is one or is not, whichever ends earlier
+ *   loose: each pause that may be a wait is none, or one for any thread that it may be for,
+ *          whichever ends earliest
  *   tight: it takes what it took, and waits besides; nothing that something
  *          outside may have held up begins earlier
  */
@@ -148,8 +149,8 @@ static double loose_finish(const struct loose *l)
 	for (uint32_t v = 0, i = 0; v < l->change->graph.n; v++) {
 		double start = start_at(l, v);
 
-		if (i < d->n_pauses && d->pauses[i].node == v) {
-			const double waited = waited_at(l, &d->pauses[i++]);
+		for (; i < d->n_pauses && d->pauses[i].node == v; i++) {
+			const double waited = waited_at(l, &d->pauses[i]);
 
 			start = waited < start ? waited : start;
 		}
@@ -178,7 +179,7 @@ static const char *say_doubts(const struct doubts *d, struct arena *arena)
 		return arena_print(arena, "%llu pauses of threads may be waits for other threads",
 		                   (unsigned long long)d->n_possible);
 	if (d->n_unknown > 0)
-		return arena_print(arena, "%llu waits of threads are on record, and not for what",
+		return arena_print(arena, "%llu pauses of threads are waits, or may be, and no record says for what",
 		                   (unsigned long long)d->n_unknown);
 	if (d->n_late > 0)
 		return arena_print(arena, "%llu operations began late, and no record says why",

@@ -183,7 +183,7 @@ static bool try_text(struct what_if *out, const struct model *model, const struc
 	gains = question_read(&q, text, &scratch, &err) && change_of(&change, model, tl, &q, &scratch, &err) &&
 	        !(q.subject == SUBJECT_RANGE && holds_all(model, &change, is_wide)) &&
 	        change_answer(out, model, tl, &change, q.factor, limits, arena, &err) && out->is_answered &&
-	        out->gain_low_ns > 0;
+	        (out->gain_low_ns > 0 || (out->doubt && out->gain_high_ns > 0));
 	arena_end(&scratch);
 	return gains;
 }

@@ -138,13 +138,16 @@ static void mark_pause(struct marking *m, uint32_t node, ref thread, const struc
 	const int64_t returned_ns = calls[h->before].end_ns > from_ns ? calls[h->before].end_ns : from_ns;
 	const int64_t before_ns = part_inside(&m->mover, thread, from_ns, is_known ? h->wait.start_ns : returned_ns);
 	const int64_t behind_ns = part_inside(&m->mover, thread, is_known ? h->wait.end_ns : returned_ns, to_ns);
+	unsigned n_inert = 0;
 
 	for (uint32_t e = g->edge_at[node]; e < g->edge_at[node + 1]; e++) {
-		const int64_t inside_ns = g->edge_kind[e] == EDGE_PROGRAM ? before_ns + behind_ns : behind_ns;
 		const bool is_inert = g->edge_kind[e] == EDGE_MAYBE;
+		/* Of threads that returned earlier all may lie behind: a band's end. */
+		const int64_t inside_ns = g->edge_kind[e] == EDGE_PROGRAM || n_inert > 0 ? before_ns + behind_ns : behind_ns;
 
 		m->parts[e] = is_inert || inside_ns < g->edge_delay_ns[e] ? inside_ns : g->edge_delay_ns[e];
 		m->out->n_tasks += !is_inert && m->parts[e] > 0;
+		n_inert += is_inert;
 	}
 }
 
@@ -169,7 +172,8 @@ static void mark_node(struct marking *m, uint32_t node)
 	if (task->kind == TASK_CALL) {
 		const struct api_call *call = &tl->calls[task->index];
 		const ref thread = tl->threads[call->thread].thread;
-		const struct handoff *h = handoff_before(&m->model->handoffs, task->index);
+		size_t n;
+		const struct handoff *h = handoff_before(&m->model->handoffs, task->index, &n);
 
 		if (h && h->before != NULL_ref)
 			mark_pause(m, node, thread, h);

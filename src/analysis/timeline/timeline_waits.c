@@ -324,18 +324,58 @@ static bool is_same_query(const struct timeline *tl, size_t a, size_t b)
 	       tl->trace->api.name[tl->calls[b].row] == tl->trace->api.name[tl->calls[a].row];
 }
 
+static bool is_told(const struct timeline *tl, const struct api_call *call)
+{
+	return tl->trace->api.result[call->row] != NULL_i32;
+}
+
+/* Whether a row of queries is a wait: so by their results, so if the work asked for ended at their end, or not. */
+enum poll { POLL_NONE, POLL_MAYBE, POLL_WAIT };
+
 /*
  * The end of the row of queries that begins at a call: failures, then a
- * success; *is_wait tells whether it came to that.
+ * success; or several whose results the source does not tell.
  */
-static size_t poll_end(const struct timeline *tl, size_t first, size_t end, bool *is_wait)
+static size_t poll_end(const struct timeline *tl, size_t first, size_t end, enum poll *poll)
 {
 	size_t i = first;
 
+	*poll = POLL_NONE;
+	while (i < end && is_same_query(tl, first, i) && !is_told(tl, &tl->calls[i]))
+		i++;
+	if (i > first) {
+		*poll = i - first > 1 ? POLL_MAYBE : POLL_NONE;
+		return i;
+	}
 	while (i < end && is_same_query(tl, first, i) && has_failed(tl, &tl->calls[i]))
 		i++;
-	*is_wait = i > first && i < end && is_same_query(tl, first, i) && tl->trace->api.result[tl->calls[i].row] == 0;
-	return *is_wait || i == first ? i + 1 : i;
+	if (i > first && i < end && is_same_query(tl, first, i) && tl->trace->api.result[tl->calls[i].row] == 0)
+		*poll = POLL_WAIT;
+	return *poll == POLL_WAIT || i == first ? i + 1 : i;
+}
+
+/* The last query found the work done and the one before did not, so it ended when that was asked or later. */
+static bool ends_at(const struct waits *w, size_t last, uint32_t op)
+{
+	const struct timeline *tl = w->p->tl;
+
+	return op != NULL_ref && tl->ops[op].end_ns + w->grain_ns >= tl->calls[last - 1].start_ns;
+}
+
+/* A row without results: nothing names what it asked for, so the others are ruled out. */
+static void resolve_silent_polls(const struct waits *w, size_t first, size_t end, uint32_t last_op)
+{
+	struct timeline *tl = w->p->tl;
+	struct api_call whole = tl->calls[first];
+	uint32_t found = NULL_ref;
+
+	whole.end_ns = tl->calls[end - 1].end_ns;
+	if (!deduce(w, &whole, false, last_op, &found) || !ends_at(w, end - 1, found))
+		return;
+	tl->calls[first].flags |= CALL_POLLS | CALL_DEDUCED;
+	for (size_t i = first + 1; i < end; i++)
+		tl->calls[i].flags |= CALL_POLLED;
+	set_waits(tl, &tl->calls[first], found);
 }
 
 static void resolve_polls(const struct waits *w, size_t first, size_t end, uint32_t last_op)
@@ -374,12 +414,14 @@ static void resolve_thread(const struct waits *w, const struct host_thread *thre
 
 	for (size_t i = thread->first_call; i < end; i++) {
 		if (tl->calls[i].class == CALL_QUERY) {
-			bool is_wait;
-			const size_t poll = poll_end(tl, i, end, &is_wait);
+			enum poll poll;
+			const size_t behind = poll_end(tl, i, end, &poll);
 
-			if (is_wait)
-				resolve_polls(w, i, poll, last_op);
-			i = poll - 1;
+			if (poll == POLL_WAIT)
+				resolve_polls(w, i, behind, last_op);
+			else if (poll == POLL_MAYBE)
+				resolve_silent_polls(w, i, behind, last_op);
+			i = behind - 1;
 			continue;
 		}
 		resolve_call(w, i, last_op);
