@@ -8,12 +8,8 @@ static bool leaves_start(const struct task_graph *g, uint32_t e)
 	return g->edge_kind && g->from_start >> g->edge_kind[e] & 1;
 }
 
-bool graph_forward(const struct task_graph *g, const int64_t *duration_ns, const int64_t *delay_ns,
-                   struct task_times *out, struct arena *arena, struct err *err)
+bool graph_forward(const struct task_graph *g, struct task_times *out, struct arena *arena, struct err *err)
 {
-	const int64_t *duration = duration_ns ? duration_ns : g->duration_ns;
-	const int64_t *delay = delay_ns ? delay_ns : g->edge_delay_ns;
-
 	*out = (struct task_times){
 		.start_ns = arena_array(arena, int64_t, g->n),
 		.finish_ns = arena_array(arena, int64_t, g->n),
@@ -28,7 +24,7 @@ bool graph_forward(const struct task_graph *g, const int64_t *duration_ns, const
 			const uint32_t u = g->edge_from[e];
 			int64_t at = leaves_start(g, e) ? out->start_ns[u] : out->finish_ns[u];
 
-			if (__builtin_add_overflow(at, delay[e], &at))
+			if (__builtin_add_overflow(at, graph_delay(g, e), &at))
 				return fail(err, "time_overflow: the delay before task %u", v);
 			if (at > start || (at == start && out->limiter[v] == UINT32_MAX)) {
 				start = at;
@@ -36,7 +32,7 @@ bool graph_forward(const struct task_graph *g, const int64_t *duration_ns, const
 			}
 		}
 		out->start_ns[v] = start;
-		if (__builtin_add_overflow(start, duration[v], &out->finish_ns[v]))
+		if (__builtin_add_overflow(start, graph_duration(g, v), &out->finish_ns[v]))
 			return fail(err, "time_overflow: the end of task %u", v);
 		if (out->last == UINT32_MAX || out->finish_ns[v] > out->finish_all_ns) {
 			out->finish_all_ns = out->finish_ns[v];
@@ -78,7 +74,7 @@ void graph_slack(const struct task_graph *g, const struct task_times *times, int
 
 		for (uint32_t e = g->edge_at[v]; e < g->edge_at[v + 1]; e++) {
 			const uint32_t u = g->edge_from[e];
-			const int64_t delay = g->edge_delay_ns[e];
+			const int64_t delay = graph_delay(g, e);
 			const int64_t length = times->finish_ns[u] - times->start_ns[u];
 			const bool at_start = leaves_start(g, e);
 			const int64_t from = at_start ? times->start_ns[u] : times->finish_ns[u];
@@ -114,12 +110,12 @@ static int64_t find_finishes(const struct task_graph *g, int64_t *finish_ns)
 
 		for (uint32_t e = g->edge_at[v]; e < g->edge_at[v + 1]; e++) {
 			const uint32_t u = g->edge_from[e];
-			const int64_t left = leaves_start(g, e) ? minus(finish_ns[u], g->duration_ns[u]) : finish_ns[u];
-			const int64_t at = plus(left, g->edge_delay_ns[e]);
+			const int64_t left = leaves_start(g, e) ? minus(finish_ns[u], graph_duration(g, u)) : finish_ns[u];
+			const int64_t at = plus(left, graph_delay(g, e));
 
 			start = at > start ? at : start;
 		}
-		finish_ns[v] = plus(start, g->duration_ns[v]);
+		finish_ns[v] = plus(start, graph_duration(g, v));
 		if (v == 0 || finish_ns[v] > finish_all_ns)
 			finish_all_ns = finish_ns[v];
 	}
@@ -140,15 +136,15 @@ void graph_total_slack(const struct task_graph *g, int64_t *total_ns)
 
 		if (w.n_far > 0 && w.far[w.n_far - 1] == v)
 			keep_less(&latest[v & w.mask], latest[w.n_recent + --w.n_far]);
-		latest_start = minus(latest[v & w.mask], g->duration_ns[v]);
+		latest_start = minus(latest[v & w.mask], graph_duration(g, v));
 		total_ns[v] = minus(latest[v & w.mask], total_ns[v]);
 		latest[v & w.mask] = finish_all_ns; /* the place is now that of an earlier node */
 		for (uint32_t e = g->edge_at[v]; e < g->edge_at[v + 1]; e++) {
 			const uint32_t u = g->edge_from[e];
-			const int64_t delay = g->edge_delay_ns[e];
+			const int64_t delay = graph_delay(g, e);
 
 			keep_less(&latest[graph_place(&w, u, v)],
-			          minus(latest_start, leaves_start(g, e) ? minus(delay, g->duration_ns[u]) : delay));
+			          minus(latest_start, leaves_start(g, e) ? minus(delay, graph_duration(g, u)) : delay));
 		}
 	}
 	block_end(latest);
@@ -157,7 +153,8 @@ void graph_total_slack(const struct task_graph *g, int64_t *total_ns)
 /* ---- order ---- */
 
 /* Fill edge_at by counting; from and delay go where order says. */
-static void place_edges(struct task_graph *g, const struct graph_edge *edges, size_t n_edges, const uint32_t *place_of)
+static void place_edges(struct task_graph *g, const struct graph_edge *edges, size_t n_edges, const uint32_t *place_of,
+                        struct arena *arena)
 {
 	for (size_t e = 0; e < n_edges; e++)
 		g->edge_at[place_of[edges[e].to] + 1]++;
@@ -167,7 +164,7 @@ static void place_edges(struct task_graph *g, const struct graph_edge *edges, si
 		const uint32_t at = --g->edge_at[place_of[edges[e].to] + 1];
 
 		g->edge_from[at] = place_of[edges[e].from];
-		g->edge_delay_ns[at] = edges[e].delay_ns;
+		narrow_put(&g->edge_delay_ns, at, edges[e].delay_ns, arena);
 	}
 	/* Each end was counted down to its begin, which is where the list of the node before ends. */
 	for (size_t v = 0; v < g->n; v++)
@@ -236,7 +233,7 @@ bool graph_sort(struct task_graph *g, size_t n_nodes, const struct graph_edge *e
 	g->n = n_nodes;
 	g->edge_at = arena_array(arena, uint32_t, n_nodes + 1);
 	g->edge_from = arena_array(arena, uint32_t, n_edges);
-	g->edge_delay_ns = arena_array(arena, int64_t, n_edges);
+	g->edge_delay_ns = narrow_array(arena, n_edges);
 	for (size_t e = 0; e < n_edges; e++) {
 		n_waits[edges[e].to]++;
 		next_at[edges[e].from]++;
@@ -263,6 +260,6 @@ bool graph_sort(struct task_graph *g, size_t n_nodes, const struct graph_edge *e
 		find_cycle(n_nodes, edges, n_edges, n_waits, out, arena);
 		return false;
 	}
-	place_edges(g, edges, n_edges, out->place_of);
+	place_edges(g, edges, n_edges, out->place_of, arena);
 	return true;
 }

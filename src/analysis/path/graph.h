@@ -13,7 +13,7 @@
  */
 #pragma once
 
-#include "base/arena.h"
+#include "analysis/path/narrow.h"
 #include "base/err.h"
 
 struct graph_edge {
@@ -37,15 +37,25 @@ struct graph_horizon {
  */
 struct task_graph {
 	size_t n;
-	int64_t *duration_ns;
+	struct narrow duration_ns;
 	int64_t *floor_ns; /* earliest start; NULL for 0 everywhere */
 	uint32_t *edge_at; /* n + 1 */
 	uint32_t *edge_from;
-	int64_t *edge_delay_ns;
+	struct narrow edge_delay_ns;
 	uint8_t *edge_kind;  /* 0 to 31; NULL: 0 everywhere */
 	uint32_t from_start; /* bits of the kinds that leave the start of a task */
 	struct graph_horizon horizon;
 };
+
+static inline int64_t graph_duration(const struct task_graph *g, uint32_t node)
+{
+	return narrow_at(&g->duration_ns, node);
+}
+
+static inline int64_t graph_delay(const struct task_graph *g, uint32_t edge)
+{
+	return narrow_at(&g->edge_delay_ns, edge);
+}
 
 /* Set the horizon of a graph whose edges are known: passes over millions of nodes then need little memory. */
 void graph_find_horizon(struct task_graph *g, struct arena *arena);
@@ -57,9 +67,9 @@ struct task_times {
 	uint32_t last;                 /* the node with the latest finish, or UINT32_MAX */
 };
 
-/* Earliest times with these durations (NULL: the graph's own) and delays (NULL: its own). False at an overflow. */
-bool graph_forward(const struct task_graph *g, const int64_t *duration_ns, const int64_t *delay_ns,
-                   struct task_times *out, struct arena *arena, struct err *err) MUST_CHECK;
+/* Earliest times. Owned by the arena. False at an overflow. */
+bool graph_forward(const struct task_graph *g, struct task_times *out, struct arena *arena,
+                   struct err *err) MUST_CHECK;
 
 /* Total and free slack of every node, for the times above. Either may be NULL. */
 void graph_slack(const struct task_graph *g, const struct task_times *times, int64_t *total_ns, int64_t *free_ns,
@@ -90,14 +100,36 @@ struct what_if_curve {
 bool graph_what_if(const struct task_graph *g, const uint8_t *is_in_set, struct what_if_curve *out, struct arena *arena,
                    struct err *err) MUST_CHECK;
 
+/* Which delays are scaled, and how much of each. Zeroed: none. */
+struct edge_parts {
+	uint64_t *is_whole; /* a bit for each edge: all of it is; NULL: of none */
+	struct edge_part {
+		uint32_t edge;
+		int64_t ns;
+	} *of; /* only a part of it is; ascending by edge */
+	size_t n, room;
+};
+
+/* Add a part of an edge's delay; edges come in ascending order, and a part of 0 is none. Owned by the arena. */
+void edge_parts_add(struct edge_parts *parts, const struct task_graph *g, uint32_t edge, int64_t ns,
+                    struct arena *arena);
+
+/* The part of an edge's delay that is scaled. */
+int64_t edge_part(const struct edge_parts *parts, const struct task_graph *g, uint32_t edge);
+
+static inline bool edge_is_whole(const struct edge_parts *parts, uint32_t edge)
+{
+	return parts->is_whole && parts->is_whole[edge / 64] >> edge % 64 & 1;
+}
+
 /* What a question changes. Zeroed: nothing. */
 struct graph_set {
-	const uint8_t *nodes;        /* 1: its duration is scaled; NULL: of none */
-	const int64_t *edge_part_ns; /* by edge: the part of its delay that is scaled; NULL: of none */
-	uint32_t scaled_kinds;       /* bits of the kinds of edges that are scaled as a whole */
-	uint32_t dropped_kinds;      /* bits of the kinds of edges that are left out */
-	const uint8_t *is_kept;      /* by node: 1: nothing is left out of its edges; NULL: of none */
-	const int64_t *extra_ns;     /* by node: added to its start, after what it waits for; NULL: nothing */
+	const uint8_t *nodes;    /* 1: its duration is scaled; NULL: of none */
+	struct edge_parts parts; /* of delays that are scaled */
+	uint32_t scaled_kinds;   /* bits of the kinds of edges that are scaled as a whole */
+	uint32_t dropped_kinds;  /* bits of the kinds of edges that are left out */
+	const uint8_t *is_kept;  /* by node: 1: nothing is left out of its edges; NULL: of none */
+	const int64_t *extra_ns; /* by node: added to its start, after what it waits for; NULL: nothing */
 };
 
 /* A factor that is times / of; 1 / 0 is infinite. Neither is negative. */

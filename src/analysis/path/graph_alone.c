@@ -50,7 +50,7 @@ static int64_t *find_tails(const struct task_graph *g, struct arena *scratch)
 
 	for (uint32_t v = (uint32_t)g->n; v-- > 0;)
 		for (uint32_t e = g->edge_at[v]; e < g->edge_at[v + 1]; e++) {
-			const int64_t length = g->edge_delay_ns[e] + g->duration_ns[v] + tail[v];
+			const int64_t length = graph_delay(g, e) + graph_duration(g, v) + tail[v];
 
 			if (length > tail[g->edge_from[e]])
 				tail[g->edge_from[e]] = length;
@@ -92,7 +92,7 @@ void graph_alone(const struct task_graph *g, const struct task_times *times, int
 		through_ns[v] = times->finish_ns[v] + tail[v];
 		/* From the source: the chain may begin at v with its floor, all places before are spanned. */
 		heap_put(&heap,
-		         (struct spanning){ (g->floor_ns ? g->floor_ns[v] : 0) + g->duration_ns[v] + tail[v], v });
+		         (struct spanning){ (g->floor_ns ? g->floor_ns[v] : 0) + graph_duration(g, v) + tail[v], v });
 	}
 	for (uint32_t v = 0; v < g->n; v++) {
 		while (heap.n > 0 && heap.at[0].to <= v)
@@ -103,8 +103,8 @@ void graph_alone(const struct task_graph *g, const struct task_times *times, int
 		for (uint32_t i = out_at[v]; i < out_at[v + 1]; i++) {
 			const uint32_t x = to[out[i]];
 
-			heap_put(&heap, (struct spanning){ times->finish_ns[v] + g->edge_delay_ns[out[i]] +
-			                                           g->duration_ns[x] + tail[x],
+			heap_put(&heap, (struct spanning){ times->finish_ns[v] + graph_delay(g, out[i]) +
+			                                           graph_duration(g, x) + tail[x],
 			                                   x });
 		}
 	}

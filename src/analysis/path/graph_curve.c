@@ -81,23 +81,29 @@ INLINE bool add_to(int64_t *sum, int64_t value)
 	return !__builtin_add_overflow(*sum, value, sum);
 }
 
+/* The part of an edge's delay that is scaled without the rest; a pass asks for all edges in their order. */
+INLINE int64_t next_part(const struct edge_parts *parts, size_t *next, uint32_t e)
+{
+	return *next < parts->n && parts->of[*next].edge == e ? parts->of[(*next)++].ns : 0;
+}
+
 /* The line of an edge at the node that it enters, from that of the node that it leaves; false at an overflow. */
-INLINE bool line_of_edge(const struct task_graph *g, const struct graph_set *set, uint32_t e, struct graph_line *line)
+INLINE bool line_of_edge(const struct task_graph *g, const struct graph_set *set, uint32_t e, int64_t part_ns,
+                         struct graph_line *line)
 {
 	const uint32_t u = g->edge_from[e];
 
 	if (g->edge_kind && g->from_start >> g->edge_kind[e] & 1) {
 		if (set->nodes && set->nodes[u])
-			line->scaled_ns -= g->duration_ns[u];
+			line->scaled_ns -= graph_duration(g, u);
 		else
-			line->fixed_ns -= g->duration_ns[u];
+			line->fixed_ns -= graph_duration(g, u);
 	}
-	if (g->edge_kind && set->scaled_kinds >> g->edge_kind[e] & 1)
-		return add_to(&line->scaled_ns, g->edge_delay_ns[e]);
-	if (set->edge_part_ns)
-		return add_to(&line->scaled_ns, set->edge_part_ns[e]) &&
-		       add_to(&line->fixed_ns, g->edge_delay_ns[e] - set->edge_part_ns[e]);
-	return add_to(&line->fixed_ns, g->edge_delay_ns[e]);
+	if ((g->edge_kind && set->scaled_kinds >> g->edge_kind[e] & 1) || edge_is_whole(&set->parts, e))
+		return add_to(&line->scaled_ns, graph_delay(g, e));
+	if (part_ns != 0 && !add_to(&line->scaled_ns, part_ns))
+		return false;
+	return add_to(&line->fixed_ns, graph_delay(g, e) - part_ns);
 }
 
 /* Kinds of edges that a node does not have. */
@@ -112,6 +118,7 @@ INLINE bool pass_lines(const struct task_graph *g, const struct graph_set *set, 
                        uint64_t *decides, struct err *err)
 {
 	struct graph_window w = graph_window(g);
+	size_t n_parts = 0;
 
 	*out = (struct graph_line){ 0, 0 };
 	*last = UINT32_MAX;
@@ -123,10 +130,11 @@ INLINE bool pass_lines(const struct task_graph *g, const struct graph_set *set, 
 
 		for (uint32_t e = g->edge_at[v]; e < g->edge_at[v + 1]; e++) {
 			struct graph_line line = finish[graph_place(&w, g->edge_from[e], v)];
+			const int64_t part_ns = next_part(&set->parts, &n_parts, e);
 
 			if (dropped && dropped >> g->edge_kind[e] & 1)
 				continue;
-			if (!line_of_edge(g, set, e, &line))
+			if (!line_of_edge(g, set, e, part_ns, &line))
 				return fail(err, "time_overflow: the delay before task %u", v);
 			if (deciding == UINT32_MAX ? reaches(line, start, at, place)
 			                           : is_later(line, start, at, place)) {
@@ -138,7 +146,7 @@ INLINE bool pass_lines(const struct task_graph *g, const struct graph_set *set, 
 			return fail(err, "time_overflow: the start of task %u", v);
 		if (decides && deciding != UINT32_MAX)
 			decides[deciding / 64] |= (uint64_t)1 << deciding % 64;
-		if (!add_to(set->nodes && set->nodes[v] ? &start.scaled_ns : &start.fixed_ns, g->duration_ns[v]) ||
+		if (!add_to(set->nodes && set->nodes[v] ? &start.scaled_ns : &start.fixed_ns, graph_duration(g, v)) ||
 		    (place == BELOW_1 && __builtin_add_overflow(start.fixed_ns, start.scaled_ns, &sum)))
 			return fail(err, "time_overflow: the end of task %u", v);
 		finish[v & w.mask] = start;
@@ -166,6 +174,7 @@ INLINE bool pass_values(const struct task_graph *g, const struct graph_set *set,
 {
 	const uint8_t *nodes = set->nodes;
 	struct graph_window w = graph_window(g);
+	size_t n_parts = 0;
 	int64_t of_kind[32];
 
 	for (unsigned k = 0; k < 32; k++)
@@ -182,17 +191,20 @@ INLINE bool pass_values(const struct task_graph *g, const struct graph_set *set,
 		for (uint32_t e = g->edge_at[v]; e < g->edge_at[v + 1]; e++) {
 			const uint32_t u = g->edge_from[e];
 			const unsigned kind = g->edge_kind ? g->edge_kind[e] : 0;
-			int64_t at = finish[graph_place(&w, u, v)], delay;
+			const int64_t part_ns = is_plain ? 0 : next_part(&set->parts, &n_parts, e);
+			const int64_t delay_ns = graph_delay(g, e);
+			int64_t at = finish[graph_place(&w, u, v)], delay, times = of_kind[kind];
 
 			if (!is_plain && dropped >> kind & 1)
 				continue;
 			if (g->from_start >> kind & 1)
-				at -= g->duration_ns[u] * (nodes && nodes[u] ? m.scaled : m.fixed);
-			if (__builtin_mul_overflow(g->edge_delay_ns[e], of_kind[kind], &delay) || !add_to(&at, delay))
+				at -= graph_duration(g, u) * (nodes && nodes[u] ? m.scaled : m.fixed);
+			if (!is_plain && edge_is_whole(&set->parts, e))
+				times = m.scaled;
+			if (__builtin_mul_overflow(delay_ns, times, &delay) || !add_to(&at, delay))
 				return false;
-			if (!is_plain && set->edge_part_ns && !(set->scaled_kinds >> kind & 1) &&
-			    (__builtin_mul_overflow(set->edge_part_ns[e], m.scaled - m.fixed, &delay) ||
-			     !add_to(&at, delay)))
+			if (!is_plain && part_ns != 0 && times == m.fixed &&
+			    (__builtin_mul_overflow(part_ns, m.scaled - m.fixed, &delay) || !add_to(&at, delay)))
 				return false;
 			if (at > start || (at == start && deciding == UINT32_MAX)) {
 				start = at;
@@ -204,7 +216,7 @@ INLINE bool pass_values(const struct task_graph *g, const struct graph_set *set,
 			return false;
 		if (out->decides && deciding != UINT32_MAX)
 			out->decides[deciding / 64] |= (uint64_t)1 << deciding % 64;
-		if (__builtin_mul_overflow(g->duration_ns[v], nodes && nodes[v] ? m.scaled : m.fixed, &duration) ||
+		if (__builtin_mul_overflow(graph_duration(g, v), nodes && nodes[v] ? m.scaled : m.fixed, &duration) ||
 		    !add_to(&start, duration))
 			return false;
 		finish[v & w.mask] = start;
@@ -227,7 +239,7 @@ static bool has_values(const struct task_graph *g, const struct graph_set *set, 
 
 	if (a.of == 0 || a.times > INT32_MAX || a.of > INT32_MAX)
 		return false;
-	if (set->edge_part_ns || set->dropped_kinds || set->extra_ns)
+	if (set->parts.is_whole || set->parts.n > 0 || set->dropped_kinds || set->extra_ns)
 		fits = pass_values(g, set, m, false, finish, out, &latest);
 	else
 		fits = pass_values(g, set, m, true, finish, out, &latest);
