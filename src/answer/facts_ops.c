@@ -122,20 +122,18 @@ static void add_phases(struct kernel_fact *facts, const struct groups *g, const 
 
 /* What the model's end gains when kernels of one name take no time. */
 static void find_ceiling(struct kernel_fact *fact, uint32_t group, const struct groups *g, const struct analysis *a,
-                         int64_t *durations, struct arena *arena)
+                         uint8_t *nodes)
 {
 	const struct model *m = &a->model;
-	struct arena_mark mark = arena_mark(arena);
-	struct task_times times;
+	const struct graph_set set = { .nodes = nodes };
+	struct graph_chain chain;
 	struct err err;
 
-	memcpy(durations, m->graph.duration_ns, m->graph.n * sizeof(*durations));
 	for (size_t v = 0; v < m->graph.n; v++)
-		if (m->tasks[v].kind == TASK_OP && m->tasks[v].index < a->tl.n_ops && g->of[m->tasks[v].index] == group)
-			durations[v] = 0;
-	if (graph_forward(&m->graph, durations, NULL, &times, arena, &err))
-		fact->ceiling_ns = m->replay_ns - times.finish_all_ns;
-	arena_reset(arena, mark);
+		nodes[v] = m->tasks[v].kind == TASK_OP && m->tasks[v].index < a->tl.n_ops &&
+		           g->of[m->tasks[v].index] == group;
+	if (graph_chain_at(&m->graph, &set, (struct graph_factor){ 0, 1 }, false, &chain, NULL, &err))
+		fact->ceiling_ns = m->replay_ns - chain.finish_ns;
 }
 
 void facts_kernels(struct facts *out, const struct analysis *a, struct arena *arena)
@@ -182,13 +180,13 @@ void facts_kernels(struct facts *out, const struct analysis *a, struct arena *ar
 			add_ns(&facts[g.of[p.op]].on_path_ns, duration_ns(p.start_ns, p.end_ns));
 	add_phases(facts, &g, tl, &scratch);
 
-	int64_t *durations = a->has_model ? arena_array(&scratch, int64_t, a->model.graph.n) : NULL;
+	uint8_t *nodes = a->has_model ? arena_array(&scratch, uint8_t, a->model.graph.n) : NULL;
 
 	qsort(facts, names.n, sizeof(*facts), by_clipped_kernel);
 	for (size_t k = 0; k < names.n && k < MOST_CEILINGS && a->has_model; k++)
 		if (!facts[k].is_comm) /* the model has their transfers apart */
 			find_ceiling(&facts[k], names_number(&names, facts[k].name, strlen(facts[k].name)), &g, a,
-			             durations, &scratch);
+			             nodes);
 	out->kernels = facts;
 	out->n_kernels = names.n;
 	arena_end(&scratch);

@@ -130,7 +130,7 @@ static void gather_near(struct facts *out, const struct analysis *a, struct aren
 		if (!f->n || slack_ns[v] < f->slack_ns)
 			f->slack_ns = slack_ns[v];
 		f->n++;
-		add_ns(&f->total_ns, m->graph.duration_ns[v]);
+		add_ns(&f->total_ns, graph_duration(&m->graph, v));
 	}
 	for (size_t k = 0; k < names.n; k++)
 		out->near[k].name = arena_copy(arena, names.keys[k].p, names.keys[k].n);

@@ -5,6 +5,15 @@
 
 enum { MOST = 16 };
 
+static struct narrow narrow_of(const int64_t *ns, size_t n, struct arena *arena)
+{
+	struct narrow out = narrow_array(arena, n);
+
+	for (size_t i = 0; i < n; i++)
+		narrow_put(&out, i, ns[i], arena);
+	return out;
+}
+
 /* A graph of few nodes; its edges come in any order. */
 static struct task_graph graph_of(size_t n, const int64_t *durations, const struct graph_edge *edges, size_t n_edges,
                                   struct arena *arena)
@@ -13,9 +22,9 @@ static struct task_graph graph_of(size_t n, const int64_t *durations, const stru
 	struct graph_order order;
 
 	EXPECT(graph_sort(&g, n, edges, n_edges, &order, arena));
-	g.duration_ns = arena_array(arena, int64_t, n);
+	g.duration_ns = narrow_array(arena, n);
 	for (size_t v = 0; v < n; v++)
-		g.duration_ns[v] = durations[order.node_at[v]];
+		narrow_put(&g.duration_ns, v, durations[order.node_at[v]], arena);
 	for (size_t v = 0; v < n; v++)
 		EXPECT_EQ_INT(order.node_at[order.place_of[v]], v);
 	return g;
@@ -33,7 +42,7 @@ TEST(graph, times_the_worked_example)
 	int64_t total[4], unused[4];
 	struct err err;
 
-	EXPECT_DONE(graph_forward(&g, NULL, NULL, &times, &arena, &err), err);
+	EXPECT_DONE(graph_forward(&g, &times, &arena, &err), err);
 	EXPECT_EQ_INT(times.finish_ns[0], 2);
 	EXPECT_EQ_INT(times.finish_ns[1], 8);
 	EXPECT_EQ_INT(times.finish_ns[2], 11);
@@ -122,23 +131,23 @@ TEST(graph, takes_the_slope_from_the_left)
 /* call 5 and kernel 20: the kernel starts 3 after the call's start, not its end. */
 TEST(graph, lets_edges_leave_the_start)
 {
+	struct arena arena = { 0 };
 	uint32_t edge_at[] = { 0, 0, 1, 3 }, edge_from[] = { 0, 0, 1 };
 	int64_t durations[] = { 5, 20, 1 }, delays[] = { 3, 0, 2 }, total[3], unused[3];
 	uint8_t kinds[] = { 1, 0, 0 };
 	const uint8_t call[] = { 1, 0, 0 };
 	const struct task_graph g = { .n = 3,
-		                      .duration_ns = durations,
+		                      .duration_ns = narrow_of(durations, ARRAY_LEN(durations), &arena),
 		                      .edge_at = edge_at,
 		                      .edge_from = edge_from,
-		                      .edge_delay_ns = delays,
+		                      .edge_delay_ns = narrow_of(delays, ARRAY_LEN(delays), &arena),
 		                      .edge_kind = kinds,
 		                      .from_start = 2 };
-	struct arena arena = { 0 };
 	struct task_times times;
 	struct what_if_curve curve;
 	struct err err;
 
-	EXPECT_DONE(graph_forward(&g, NULL, NULL, &times, &arena, &err), err);
+	EXPECT_DONE(graph_forward(&g, &times, &arena, &err), err);
 	EXPECT_EQ_INT(times.start_ns[1], 3);
 	EXPECT_EQ_INT(times.start_ns[2], 25);
 	EXPECT_EQ_INT(times.finish_all_ns, 26);
@@ -156,19 +165,19 @@ TEST(graph, lets_edges_leave_the_start)
 /* Delays are scaled or left out by kind; a node may keep what others lose; what is added to a start stays. */
 TEST(graph, changes_edges_by_kind)
 {
+	struct arena arena = { 0 };
 	uint32_t edge_at[] = { 0, 0, 1, 2, 4 }, edge_from[] = { 0, 1, 0, 2 };
 	int64_t durations[] = { 10, 10, 10, 1 }, delays[] = { 4, 6, 50, 0 };
 	uint8_t kinds[] = { 1, 1, 2, 0 };
 	const int64_t extra[] = { 0, 3, 0, 0 };
 	const uint8_t kept[] = { 0, 0, 0, 1 };
 	const struct task_graph g = { .n = 4,
-		                      .duration_ns = durations,
+		                      .duration_ns = narrow_of(durations, ARRAY_LEN(durations), &arena),
 		                      .edge_at = edge_at,
 		                      .edge_from = edge_from,
-		                      .edge_delay_ns = delays,
+		                      .edge_delay_ns = narrow_of(delays, ARRAY_LEN(delays), &arena),
 		                      .edge_kind = kinds };
 	struct graph_set set = { .scaled_kinds = 2 };
-	struct arena arena = { 0 };
 	struct graph_chain chain;
 	struct err err;
 
@@ -199,7 +208,7 @@ TEST(graph, waits_for_the_earliest_start)
 	struct err err;
 
 	g.floor_ns = floors;
-	EXPECT_DONE(graph_forward(&g, NULL, NULL, &times, &arena, &err), err);
+	EXPECT_DONE(graph_forward(&g, &times, &arena, &err), err);
 	EXPECT_EQ_INT(times.finish_ns[0], 3);
 	EXPECT_EQ_INT(times.start_ns[1], 20);
 	EXPECT_EQ_INT(times.limiter[1], UINT32_MAX);
@@ -243,7 +252,7 @@ TEST(graph, refuses_times_that_overflow)
 	struct task_times times;
 	struct err err;
 
-	EXPECT(!graph_forward(&g, NULL, NULL, &times, &arena, &err));
+	EXPECT(!graph_forward(&g, &times, &arena, &err));
 	EXPECT_EQ_TEXT(err.text, "time_overflow: the end of task 1");
 	EXPECT(!graph_what_if(&g, none, &curve, &arena, &err));
 	arena_end(&arena);
@@ -342,7 +351,7 @@ TEST(graph, agrees_with_all_chains_of_random_graphs)
 		EXPECT(graph_sort(&(struct task_graph){ .n = 0 }, r.n, r.edges, r.n_edges, &order, &arena));
 		for (size_t v = 0; v < r.n; v++)
 			set[v] = r.set[order.node_at[v]];
-		EXPECT_DONE(graph_forward(&g, NULL, NULL, &times, &arena, &err), err);
+		EXPECT_DONE(graph_forward(&g, &times, &arena, &err), err);
 		EXPECT_EQ_INT(times.finish_all_ns, longest(&r, 1, UINT32_MAX));
 		graph_slack(&g, &times, total, unused, &arena);
 		graph_alone(&g, &times, through, without, &arena);
@@ -402,7 +411,7 @@ TEST(graph, takes_long_graphs)
 				edges[n_edges++] = (struct graph_edge){ v - back, v, 0 };
 	}
 	g = graph_of(N, durations, edges, n_edges, &arena);
-	EXPECT_DONE(graph_forward(&g, NULL, NULL, &times, &arena, &err), err);
+	EXPECT_DONE(graph_forward(&g, &times, &arena, &err), err);
 	EXPECT_EQ_INT(times.finish_all_ns, 199999);
 	graph_alone(&g, &times, through, without, &arena);
 	EXPECT_EQ_INT(through[5], 199999);
@@ -442,7 +451,7 @@ TEST(graph, remembers_few_nodes_of_a_long_graph)
 	graph_find_horizon(&g, &arena);
 	EXPECT_EQ_INT(g.horizon.n_recent, 4096);
 	EXPECT_EQ_INT(g.horizon.n_far, (N - LONG) / EVERY);
-	EXPECT_DONE(graph_forward(&g, NULL, NULL, &times, &arena, &err), err);
+	EXPECT_DONE(graph_forward(&g, &times, &arena, &err), err);
 	graph_slack(&g, &times, by_times, NULL, &arena);
 	graph_total_slack(&g, total);
 	for (size_t v = 0; v < N; v++)
@@ -458,4 +467,24 @@ TEST(graph, remembers_few_nodes_of_a_long_graph)
 	EXPECT_EQ_INT(curve.at_0_ns, all_curve.at_0_ns);
 	EXPECT_EQ_INT(curve.at_1_ns, times.finish_all_ns);
 	EXPECT_EQ_INT(curve.n_knees, all_curve.n_knees);
+}
+
+TEST(graph, keeps_wide_times_beside_narrow_ones)
+{
+	const int64_t ns[] = { 0, -5, INT32_MAX, (int64_t)INT32_MAX + 1, NARROW_LEAST, (int64_t)NARROW_LEAST - 1,
+		               INT32_MIN, INT64_MAX, INT64_MIN };
+	TEST_ARENA(arena);
+	struct narrow times = narrow_of(ns, ARRAY_LEN(ns), &arena), copy;
+
+	for (size_t i = 0; i < ARRAY_LEN(ns); i++)
+		EXPECT_EQ_INT(narrow_at(&times, i), ns[i]);
+	EXPECT_EQ_INT(times.n_wide, 5);
+	narrow_put(&times, 3, -7, &arena); /* a wide one becomes narrow, another one changes in its place */
+	narrow_put(&times, 7, INT64_MIN + 1, &arena);
+	EXPECT_EQ_INT(narrow_at(&times, 3), -7);
+	EXPECT_EQ_INT(narrow_at(&times, 7), INT64_MIN + 1);
+	EXPECT_EQ_INT(times.n_wide, 5);
+	copy = narrow_copy(&times, ARRAY_LEN(ns), &arena);
+	for (size_t i = 0; i < ARRAY_LEN(ns); i++)
+		EXPECT_EQ_INT(narrow_at(&copy, i), narrow_at(&times, i));
 }

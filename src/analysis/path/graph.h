@@ -100,36 +100,14 @@ struct what_if_curve {
 bool graph_what_if(const struct task_graph *g, const uint8_t *is_in_set, struct what_if_curve *out, struct arena *arena,
                    struct err *err) MUST_CHECK;
 
-/* Which delays are scaled, and how much of each. Zeroed: none. */
-struct edge_parts {
-	uint64_t *is_whole; /* a bit for each edge: all of it is; NULL: of none */
-	struct edge_part {
-		uint32_t edge;
-		int64_t ns;
-	} *of; /* only a part of it is; ascending by edge */
-	size_t n, room;
-};
-
-/* Add a part of an edge's delay; edges come in ascending order, and a part of 0 is none. Owned by the arena. */
-void edge_parts_add(struct edge_parts *parts, const struct task_graph *g, uint32_t edge, int64_t ns,
-                    struct arena *arena);
-
-/* The part of an edge's delay that is scaled. */
-int64_t edge_part(const struct edge_parts *parts, const struct task_graph *g, uint32_t edge);
-
-static inline bool edge_is_whole(const struct edge_parts *parts, uint32_t edge)
-{
-	return parts->is_whole && parts->is_whole[edge / 64] >> edge % 64 & 1;
-}
-
 /* What a question changes. Zeroed: nothing. */
 struct graph_set {
-	const uint8_t *nodes;    /* 1: its duration is scaled; NULL: of none */
-	struct edge_parts parts; /* of delays that are scaled */
-	uint32_t scaled_kinds;   /* bits of the kinds of edges that are scaled as a whole */
-	uint32_t dropped_kinds;  /* bits of the kinds of edges that are left out */
-	const uint8_t *is_kept;  /* by node: 1: nothing is left out of its edges; NULL: of none */
-	const int64_t *extra_ns; /* by node: added to its start, after what it waits for; NULL: nothing */
+	const uint8_t *nodes;       /* 1: its duration is scaled; NULL: of none */
+	struct narrow edge_part_ns; /* by edge: the part of its delay that is scaled; zeroed: of none */
+	uint32_t scaled_kinds;      /* bits of the kinds of edges that are scaled as a whole */
+	uint32_t dropped_kinds;     /* bits of the kinds of edges that are left out */
+	const uint8_t *is_kept;     /* by node: 1: nothing is left out of its edges; NULL: of none */
+	const int64_t *extra_ns;    /* by node: added to its start, after what it waits for; NULL: nothing */
 };
 
 /* A factor that is times / of; 1 / 0 is infinite. Neither is negative. */

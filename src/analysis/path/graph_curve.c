@@ -81,15 +81,8 @@ INLINE bool add_to(int64_t *sum, int64_t value)
 	return !__builtin_add_overflow(*sum, value, sum);
 }
 
-/* The part of an edge's delay that is scaled without the rest; a pass asks for all edges in their order. */
-INLINE int64_t next_part(const struct edge_parts *parts, size_t *next, uint32_t e)
-{
-	return *next < parts->n && parts->of[*next].edge == e ? parts->of[(*next)++].ns : 0;
-}
-
 /* The line of an edge at the node that it enters, from that of the node that it leaves; false at an overflow. */
-INLINE bool line_of_edge(const struct task_graph *g, const struct graph_set *set, uint32_t e, int64_t part_ns,
-                         struct graph_line *line)
+INLINE bool line_of_edge(const struct task_graph *g, const struct graph_set *set, uint32_t e, struct graph_line *line)
 {
 	const uint32_t u = g->edge_from[e];
 
@@ -99,11 +92,14 @@ INLINE bool line_of_edge(const struct task_graph *g, const struct graph_set *set
 		else
 			line->fixed_ns -= graph_duration(g, u);
 	}
-	if ((g->edge_kind && set->scaled_kinds >> g->edge_kind[e] & 1) || edge_is_whole(&set->parts, e))
+	if (g->edge_kind && set->scaled_kinds >> g->edge_kind[e] & 1)
 		return add_to(&line->scaled_ns, graph_delay(g, e));
-	if (part_ns != 0 && !add_to(&line->scaled_ns, part_ns))
-		return false;
-	return add_to(&line->fixed_ns, graph_delay(g, e) - part_ns);
+	if (set->edge_part_ns.of) {
+		const int64_t part_ns = narrow_at(&set->edge_part_ns, e);
+
+		return add_to(&line->scaled_ns, part_ns) && add_to(&line->fixed_ns, graph_delay(g, e) - part_ns);
+	}
+	return add_to(&line->fixed_ns, graph_delay(g, e));
 }
 
 /* Kinds of edges that a node does not have. */
@@ -118,7 +114,6 @@ INLINE bool pass_lines(const struct task_graph *g, const struct graph_set *set, 
                        uint64_t *decides, struct err *err)
 {
 	struct graph_window w = graph_window(g);
-	size_t n_parts = 0;
 
 	*out = (struct graph_line){ 0, 0 };
 	*last = UINT32_MAX;
@@ -130,11 +125,10 @@ INLINE bool pass_lines(const struct task_graph *g, const struct graph_set *set, 
 
 		for (uint32_t e = g->edge_at[v]; e < g->edge_at[v + 1]; e++) {
 			struct graph_line line = finish[graph_place(&w, g->edge_from[e], v)];
-			const int64_t part_ns = next_part(&set->parts, &n_parts, e);
 
 			if (dropped && dropped >> g->edge_kind[e] & 1)
 				continue;
-			if (!line_of_edge(g, set, e, part_ns, &line))
+			if (!line_of_edge(g, set, e, &line))
 				return fail(err, "time_overflow: the delay before task %u", v);
 			if (deciding == UINT32_MAX ? reaches(line, start, at, place)
 			                           : is_later(line, start, at, place)) {
@@ -174,7 +168,6 @@ INLINE bool pass_values(const struct task_graph *g, const struct graph_set *set,
 {
 	const uint8_t *nodes = set->nodes;
 	struct graph_window w = graph_window(g);
-	size_t n_parts = 0;
 	int64_t of_kind[32];
 
 	for (unsigned k = 0; k < 32; k++)
@@ -191,20 +184,17 @@ INLINE bool pass_values(const struct task_graph *g, const struct graph_set *set,
 		for (uint32_t e = g->edge_at[v]; e < g->edge_at[v + 1]; e++) {
 			const uint32_t u = g->edge_from[e];
 			const unsigned kind = g->edge_kind ? g->edge_kind[e] : 0;
-			const int64_t part_ns = is_plain ? 0 : next_part(&set->parts, &n_parts, e);
-			const int64_t delay_ns = graph_delay(g, e);
-			int64_t at = finish[graph_place(&w, u, v)], delay, times = of_kind[kind];
+			int64_t at = finish[graph_place(&w, u, v)], delay;
 
 			if (!is_plain && dropped >> kind & 1)
 				continue;
 			if (g->from_start >> kind & 1)
 				at -= graph_duration(g, u) * (nodes && nodes[u] ? m.scaled : m.fixed);
-			if (!is_plain && edge_is_whole(&set->parts, e))
-				times = m.scaled;
-			if (__builtin_mul_overflow(delay_ns, times, &delay) || !add_to(&at, delay))
+			if (__builtin_mul_overflow(graph_delay(g, e), of_kind[kind], &delay) || !add_to(&at, delay))
 				return false;
-			if (!is_plain && part_ns != 0 && times == m.fixed &&
-			    (__builtin_mul_overflow(part_ns, m.scaled - m.fixed, &delay) || !add_to(&at, delay)))
+			if (!is_plain && set->edge_part_ns.of && !(set->scaled_kinds >> kind & 1) &&
+			    (__builtin_mul_overflow(narrow_at(&set->edge_part_ns, e), m.scaled - m.fixed, &delay) ||
+			     !add_to(&at, delay)))
 				return false;
 			if (at > start || (at == start && deciding == UINT32_MAX)) {
 				start = at;
@@ -239,7 +229,7 @@ static bool has_values(const struct task_graph *g, const struct graph_set *set, 
 
 	if (a.of == 0 || a.times > INT32_MAX || a.of > INT32_MAX)
 		return false;
-	if (set->parts.is_whole || set->parts.n > 0 || set->dropped_kinds || set->extra_ns)
+	if (set->edge_part_ns.of || set->dropped_kinds || set->extra_ns)
 		fits = pass_values(g, set, m, false, finish, out, &latest);
 	else
 		fits = pass_values(g, set, m, true, finish, out, &latest);

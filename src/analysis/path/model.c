@@ -106,8 +106,8 @@ static void find_observed(struct building *b)
 {
 	b->out->observed_ns = 0;
 	for (size_t v = 0; v < b->out->graph.n; v++)
-		if (b->observed_ns[v] + b->out->graph.duration_ns[v] > b->out->observed_ns)
-			b->out->observed_ns = b->observed_ns[v] + b->out->graph.duration_ns[v];
+		if (b->observed_ns[v] + graph_duration(&b->out->graph, v) > b->out->observed_ns)
+			b->out->observed_ns = b->observed_ns[v] + graph_duration(&b->out->graph, v);
 }
 
 /* What its edges do not explain of each task's start, from the last one on: it takes the place of the start. */
@@ -121,8 +121,8 @@ static void find_residuals(struct building *b)
 
 		for (uint32_t e = g->edge_at[v]; e < g->edge_at[v + 1]; e++) {
 			const uint32_t u = g->edge_from[e];
-			const int64_t at = b->observed_ns[u] + g->edge_delay_ns[e] +
-			                   (g->from_start >> g->edge_kind[e] & 1 ? 0 : g->duration_ns[u]);
+			const int64_t at = b->observed_ns[u] + graph_delay(g, e) +
+			                   (g->from_start >> g->edge_kind[e] & 1 ? 0 : graph_duration(g, u));
 
 			explained = at > explained ? at : explained;
 		}

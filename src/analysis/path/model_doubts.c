@@ -55,14 +55,14 @@ static void add_other(struct building *b, const struct handoff *h, uint32_t node
 	if (b->n_edges == edge)
 		return;
 	if (h->kind == HANDOFF_PROVED) {
-		g->edge_delay_ns[program_edge] = h->own_ns;
+		narrow_put(&g->edge_delay_ns, program_edge, h->own_ns, b->arena);
 		return;
 	}
 	d->pauses = room_for_one(d->pauses, d->n_pauses, &b->pauses_room, sizeof(*d->pauses), b->arena);
 	d->pauses[d->n_pauses++] =
-		(struct doubtful_pause){ node, program_edge, edge, h->own_ns, g->edge_delay_ns[edge] };
+		(struct doubtful_pause){ node, program_edge, edge, h->own_ns, graph_delay(g, edge) };
 	/* So early that it never decides. */
-	g->edge_delay_ns[edge] = -interval_ns(b->window) - 1;
+	narrow_put(&g->edge_delay_ns, edge, -interval_ns(b->window) - 1, b->arena);
 }
 
 void doubts_add_handoff(struct building *b, uint32_t call, uint32_t node, uint32_t program_edge)
@@ -96,7 +96,7 @@ static void doubt_launches(struct building *b)
 			continue;
 		for (uint32_t e = g->edge_at[v]; e < g->edge_at[v + 1]; e++) {
 			const uint32_t u = g->edge_from[e];
-			const int64_t rest_ns = b->observed_ns[v] - b->observed_ns[u] - g->duration_ns[u];
+			const int64_t rest_ns = b->observed_ns[v] - b->observed_ns[u] - graph_duration(g, u);
 
 			if (g->edge_kind[e] == EDGE_CALL && rest_ns > 0)
 				doubt_edge(b, e, rest_ns);

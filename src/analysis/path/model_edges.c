@@ -29,7 +29,7 @@ int64_t observed_latency(const struct building *b, uint32_t edge, uint32_t to)
 	const struct task_graph *g = &b->out->graph;
 	const uint32_t from = g->edge_from[edge];
 	const int64_t left_ns =
-		b->observed_ns[from] + (g->from_start >> g->edge_kind[edge] & 1 ? 0 : g->duration_ns[from]);
+		b->observed_ns[from] + (g->from_start >> g->edge_kind[edge] & 1 ? 0 : graph_duration(g, from));
 
 	return b->observed_ns[to] - left_ns;
 }
@@ -61,7 +61,8 @@ void model_add_edge(struct building *b, uint32_t from, uint32_t to, enum edge_ki
 	latency_ns = observed_latency(b, (uint32_t)b->n_edges, to);
 	if (!is_possible(b, from, to, latency_ns, kind))
 		return;
-	g->edge_delay_ns[b->n_edges] = class == NO_CLASS ? latency_ns : (int64_t) class * N_EDGE_KINDS + kind;
+	narrow_put(&g->edge_delay_ns, b->n_edges,
+	           class == NO_CLASS ? latency_ns : (int64_t) class * N_EDGE_KINDS + kind, b->arena);
 	b->n_edges++;
 	b->out->n_edges[kind] += kind != EDGE_MAYBE;
 }
@@ -221,7 +222,7 @@ bool model_add_edges(struct building *b, struct err *err)
 	g->from_start = 1u << EDGE_LAUNCH | 1u << EDGE_QUEUE;
 	g->edge_at = arena_array(b->arena, uint32_t, g->n + 1);
 	g->edge_from = arena_array(b->arena, uint32_t, most);
-	g->edge_delay_ns = arena_array(b->arena, int64_t, most);
+	g->edge_delay_ns = narrow_array(b->arena, most);
 	g->edge_kind = arena_array(b->arena, uint8_t, most);
 	g->floor_ns = arena_array(b->arena, int64_t, g->n);
 	for (uint32_t v = 0; v < g->n; v++) {

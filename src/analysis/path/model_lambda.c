@@ -58,7 +58,7 @@ static int64_t at_least_0(int64_t ns)
 
 static size_t class_of(const struct building *b, uint32_t edge)
 {
-	return (size_t)b->out->graph.edge_delay_ns[edge];
+	return (size_t)graph_delay(&b->out->graph, edge);
 }
 
 /* The edge of a node that decided, if its length is a latency: else UINT32_MAX. */
@@ -133,7 +133,7 @@ static void give_call(const struct building *b, struct samples *s, enum sampling
 		return;
 	back = b->node_of_return[task->index];
 	if (back == NULL_ref && what == CALLS_BY_FUNCTION)
-		give(s, (size_t)number_of_function(b, task->index), b->out->graph.duration_ns[node]);
+		give(s, (size_t)number_of_function(b, task->index), graph_duration(&b->out->graph, node));
 	if (back != NULL_ref && what == WAITS_BY_FUNCTION)
 		give(s, (size_t)number_of_function(b, task->index), b->observed_ns[back] - b->observed_ns[node]);
 }
@@ -184,10 +184,10 @@ static void set_call(struct building *b, uint32_t node, const int64_t *cost_of_f
 
 	for (uint32_t e = g->edge_at[node]; e < g->edge_at[node + 1]; e++) {
 		if (g->edge_kind[e] == EDGE_CALL) {
-			g->edge_delay_ns[e] = 0;
+			narrow_put(&g->edge_delay_ns, e, 0, b->arena);
 		} else {
 			waits = true;
-			return_ns = g->edge_delay_ns[e];
+			return_ns = graph_delay(g, e);
 		}
 	}
 	if (before == NULL_ref)
@@ -196,7 +196,7 @@ static void set_call(struct building *b, uint32_t node, const int64_t *cost_of_f
 		cost = b->observed_ns[node] - b->observed_ns[before]; /* for what is not in the window */
 	else if (cost < 0)
 		cost = return_ns;
-	g->duration_ns[before] = cost;
+	narrow_put(&g->duration_ns, before, cost, b->arena);
 }
 
 /* A class in the order of its lambda. */
@@ -300,9 +300,9 @@ void model_set_lambdas(struct building *b)
 	for (uint32_t e = 0; e < b->n_edges; e++)
 		if (is_latency(g->edge_kind[e])) {
 			n_of_class[class_of(b, e)]++;
-			g->edge_delay_ns[e] = lambda[class_of(b, e)];
+			narrow_put(&g->edge_delay_ns, e, lambda[class_of(b, e)], b->arena);
 		} else if (g->edge_kind[e] == EDGE_COLLECTIVE) {
-			g->edge_delay_ns[e] = 0;
+			narrow_put(&g->edge_delay_ns, e, 0, b->arena);
 		}
 	for (uint32_t v = 0; v < g->n; v++)
 		if (b->out->tasks[v].kind == TASK_RETURN)

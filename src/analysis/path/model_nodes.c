@@ -326,7 +326,7 @@ static void place_nodes(struct pool *p)
 
 	out->graph.n = p->n;
 	out->tasks = arena_array(b->arena, struct task, p->n);
-	out->graph.duration_ns = arena_array(b->arena, int64_t, p->n);
+	out->graph.duration_ns = narrow_array(b->arena, p->n);
 	b->observed_ns = p->start_ns;
 	b->node_of_op = null_refs(b->scratch, b->tl->n_ops);
 	b->node_of_call = null_refs(b->scratch, b->tl->n_calls);
@@ -339,7 +339,8 @@ static void place_nodes(struct pool *p)
 		const int64_t end_ns = end_of_task(b, out->tasks[i]);
 
 		/* A clock that is off a little must not make a transfer that ends before it begins. */
-		out->graph.duration_ns[i] = end_ns > p->start_ns[i] ? end_ns - p->start_ns[i] : 0;
+		narrow_put(&out->graph.duration_ns, i, end_ns > p->start_ns[i] ? end_ns - p->start_ns[i] : 0,
+		           b->arena);
 	}
 }
 

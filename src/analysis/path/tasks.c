@@ -77,11 +77,10 @@ static int64_t find_busy(const struct tasks *tasks, struct arena *arena)
 	return busy.busy_ns;
 }
 
-/* "task 3" in the graph's words is a place; say the name. Nobody needs the durations any more: finishes take their
- * place. */
-static bool tell_overflow(const struct tasks *tasks, struct err *err)
+/* "task 3" in the graph's words is a place; say the name. */
+static bool tell_overflow(const struct tasks *tasks, struct arena *arena, struct err *err)
 {
-	int64_t *finish = tasks->graph.duration_ns;
+	int64_t *finish = arena_array(arena, int64_t, tasks->n);
 
 	for (size_t v = 0; v < tasks->n; v++) {
 		int64_t start = tasks->graph.floor_ns[v];
@@ -89,7 +88,7 @@ static bool tell_overflow(const struct tasks *tasks, struct err *err)
 		for (uint32_t e = tasks->graph.edge_at[v]; e < tasks->graph.edge_at[v + 1]; e++)
 			if (finish[tasks->graph.edge_from[e]] > start)
 				start = finish[tasks->graph.edge_from[e]];
-		if (__builtin_add_overflow(start, tasks->graph.duration_ns[v], &finish[v]))
+		if (__builtin_add_overflow(start, graph_duration(&tasks->graph, v), &finish[v]))
 			return fail(err, "task %s: time_overflow: its end does not fit 64 bits of ns",
 			            tasks->rows[tasks->row_of[v]].name);
 	}
@@ -105,8 +104,8 @@ bool tasks_time(struct tasks *out, struct arena *arena, struct err *err)
 		if (__builtin_add_overflow(out->sum_ns, out->rows[i].duration_ns, &out->sum_ns))
 			return fail(err, "task %s: time_overflow: the sum of all durations does not fit 64 bits of ns",
 			            out->rows[i].name);
-	if (!graph_forward(&out->graph, NULL, NULL, &times, arena, err))
-		return tell_overflow(out, err);
+	if (!graph_forward(&out->graph, &times, arena, err))
+		return tell_overflow(out, arena, err);
 	out->finish_ns = times.finish_all_ns;
 	fill_rows(out, &times, arena);
 	find_path(out, &times, arena);
@@ -159,7 +158,8 @@ static bool apply(struct tasks *tasks, const char *text, size_t n, struct arena 
 		scaled = ((__int128)row->duration_ns * factor.times * 2 + factor.of) / ((__int128)factor.of * 2);
 		if (scaled > INT64_MAX)
 			return fail(err, "task %s: time_overflow: what-if %.*s", row->name, (int)n, text);
-		row->duration_ns = tasks->graph.duration_ns[v] = (int64_t)scaled;
+		row->duration_ns = (int64_t)scaled;
+		narrow_put(&tasks->graph.duration_ns, v, row->duration_ns, arena);
 		return true;
 	}
 	return fail(err, "what-if %.*s: no such task", (int)n, text);
@@ -170,11 +170,10 @@ bool tasks_what_if(struct tasks *out, const struct tasks *tasks, const char *tex
 	*out = *tasks;
 	out->n_path = 0;
 	out->rows = arena_array(arena, struct task_row, out->n);
-	out->graph.duration_ns = arena_array(arena, int64_t, out->n);
+	out->graph.duration_ns = narrow_copy(&tasks->graph.duration_ns, out->n, arena);
 	for (size_t i = 0; i < out->n; i++) {
 		out->rows[i] = tasks->rows[i];
 		out->rows[i].is_on_path = false;
-		out->graph.duration_ns[i] = tasks->graph.duration_ns[i];
 	}
 	while (*text) {
 		const size_t n = strcspn(text, ",");

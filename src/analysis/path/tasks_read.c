@@ -175,10 +175,10 @@ static bool join(struct reading *r)
 	if (!graph_sort(&out->graph, out->n, edges, r->n_edges, &order, r->arena))
 		return tell_cycle(r, &order);
 	out->row_of = order.node_at;
-	out->graph.duration_ns = arena_array(r->arena, int64_t, out->n);
+	out->graph.duration_ns = narrow_array(r->arena, out->n);
 	out->graph.floor_ns = arena_array(r->arena, int64_t, out->n);
 	for (size_t v = 0; v < out->n; v++) {
-		out->graph.duration_ns[v] = out->rows[out->row_of[v]].duration_ns;
+		narrow_put(&out->graph.duration_ns, v, out->rows[out->row_of[v]].duration_ns, r->arena);
 		out->graph.floor_ns[v] = r->floors[out->row_of[v]];
 	}
 	return true;

@@ -64,15 +64,14 @@ static bool include_tight(struct what_if *out, const struct model *model, const 
 	struct arena scratch = { 0 };
 	bool done;
 
-	g.edge_delay_ns = arena_array(&scratch, int64_t, n_edges);
-	memcpy(g.edge_delay_ns, change->graph.edge_delay_ns, n_edges * sizeof(*g.edge_delay_ns));
+	g.edge_delay_ns = narrow_copy(&change->graph.edge_delay_ns, n_edges, &scratch);
 	g.floor_ns = arena_array(&scratch, int64_t, g.n);
 	if (change->graph.floor_ns)
 		memcpy(g.floor_ns, change->graph.floor_ns, g.n * sizeof(*g.floor_ns));
 	for (size_t i = 0; i < d->n_pauses; i++)
-		g.edge_delay_ns[d->pauses[i].maybe_edge] = d->pauses[i].delay_ns;
+		narrow_put(&g.edge_delay_ns, d->pauses[i].maybe_edge, d->pauses[i].delay_ns, &scratch);
 	for (size_t i = 0; i < d->n_edges; i++)
-		g.edge_delay_ns[d->edges[i].edge] = d->edges[i].most_ns;
+		narrow_put(&g.edge_delay_ns, d->edges[i].edge, d->edges[i].most_ns, &scratch);
 	for (size_t i = 0; i < d->n_held; i++)
 		g.floor_ns[d->held[i].node] = d->held[i].start_ns;
 	if (set.scaled_kinds >> EDGE_WAKE & 1)
@@ -94,7 +93,7 @@ struct loose {
 
 static double duration_at(const struct loose *l, uint32_t v)
 {
-	const double ns = (double)l->change->graph.duration_ns[v];
+	const double ns = (double)graph_duration(&l->change->graph, v);
 
 	return l->change->set.nodes && l->change->set.nodes[v] ? ns * l->factor : ns;
 }
@@ -112,8 +111,8 @@ static double left_at(const struct loose *l, uint32_t e, int64_t delay_ns)
 		at -= duration_at(l, u);
 	if (set->scaled_kinds >> (is_maybe ? EDGE_WAKE : g->edge_kind[e]) & 1)
 		part = (double)delay_ns;
-	else if (set->edge_part_ns)
-		part = (double)within(set->edge_part_ns[e], delay_ns);
+	else if (set->edge_part_ns.of)
+		part = (double)within(narrow_at(&set->edge_part_ns, e), delay_ns);
 	return at + (double)delay_ns - part * (1 - l->factor);
 }
 
@@ -127,7 +126,7 @@ static double start_at(const struct loose *l, uint32_t v)
 
 	for (uint32_t e = g->edge_at[v]; e < g->edge_at[v + 1]; e++)
 		if (g->edge_kind[e] != EDGE_MAYBE && !(dropped >> g->edge_kind[e] & 1)) {
-			const double at = left_at(l, e, g->edge_delay_ns[e]);
+			const double at = left_at(l, e, graph_delay(g, e));
 
 			start = at > start ? at : start;
 		}

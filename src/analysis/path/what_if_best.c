@@ -63,7 +63,7 @@ static struct top top_kernels(const struct model *model, const struct timeline *
 			continue;
 		name = name_of_shape(t, t->kernel.shape[op->row]);
 		if (name != NULL_str)
-			by_name[name] += model->graph.duration_ns[v];
+			by_name[name] += graph_duration(&model->graph, v);
 	}
 	return top_of(by_name, t->strings.n, TOP_KERNELS);
 }

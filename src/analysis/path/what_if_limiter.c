@@ -22,7 +22,7 @@ static void add_duration(struct composition *c, uint32_t node)
 	const struct timeline *tl = c->tl;
 	const struct task *task = &c->model->tasks[node];
 	const uint8_t *nodes = c->change->set.nodes;
-	int64_t ns = c->change->graph.duration_ns[node];
+	int64_t ns = graph_duration(&c->change->graph, node);
 
 	if (nodes && nodes[node])
 		ns = scaled(c, ns);
@@ -66,14 +66,14 @@ static void add_delay(struct composition *c, uint32_t node, uint32_t limiter, bo
 
 	*at_start = false;
 	for (uint32_t e = g->edge_at[node]; e < g->edge_at[node + 1]; e++) {
-		int64_t ns = g->edge_delay_ns[e];
+		int64_t ns = graph_delay(g, e);
 
 		if (g->edge_from[e] != limiter)
 			continue;
 		if (set->scaled_kinds >> g->edge_kind[e] & 1)
 			ns = scaled(c, ns);
-		else if (set->edge_part_ns)
-			ns += scaled(c, set->edge_part_ns[e]) - set->edge_part_ns[e];
+		else if (set->edge_part_ns.of)
+			ns += scaled(c, narrow_at(&set->edge_part_ns, e)) - narrow_at(&set->edge_part_ns, e);
 		c->by_kind[kind_of_edge(g->edge_kind[e])] += ns;
 		*at_start = g->from_start >> g->edge_kind[e] & 1;
 		return;

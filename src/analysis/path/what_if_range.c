@@ -121,7 +121,8 @@ struct marking {
 	const struct timeline *tl;
 	struct mover mover;
 	uint8_t *nodes, *is_call_inside;
-	int64_t *parts;
+	struct narrow parts;
+	struct arena *arena;
 	struct change *out;
 };
 
@@ -145,8 +146,10 @@ static void mark_pause(struct marking *m, uint32_t node, ref thread, const struc
 		/* Of threads that returned earlier all may lie behind: a band's end. */
 		const int64_t inside_ns = g->edge_kind[e] == EDGE_PROGRAM || n_inert > 0 ? before_ns + behind_ns : behind_ns;
 
-		m->parts[e] = is_inert || inside_ns < g->edge_delay_ns[e] ? inside_ns : g->edge_delay_ns[e];
-		m->out->n_tasks += !is_inert && m->parts[e] > 0;
+		const int64_t part_ns = is_inert || inside_ns < graph_delay(g, e) ? inside_ns : graph_delay(g, e);
+
+		narrow_put(&m->parts, e, part_ns, m->arena);
+		m->out->n_tasks += !is_inert && part_ns > 0;
 		n_inert += is_inert;
 	}
 }
@@ -157,10 +160,13 @@ static void mark_host(struct marking *m, uint32_t node, ref thread, int64_t star
 	const struct task_graph *g = &m->model->graph;
 
 	for (uint32_t e = g->edge_at[node]; e < g->edge_at[node + 1]; e++) {
+		int64_t part_ns;
+
 		if (g->edge_kind[e] != EDGE_PROGRAM && g->edge_kind[e] != EDGE_WAKE)
 			continue;
-		m->parts[e] = part_inside(&m->mover, thread, start_ns - g->edge_delay_ns[e], start_ns);
-		m->out->n_tasks += m->parts[e] > 0;
+		part_ns = part_inside(&m->mover, thread, start_ns - graph_delay(g, e), start_ns);
+		narrow_put(&m->parts, e, part_ns, m->arena);
+		m->out->n_tasks += part_ns > 0;
 	}
 }
 
@@ -206,7 +212,7 @@ bool change_range(struct change *out, const struct model *model, const struct ti
 	const struct trace *t = tl->trace;
 	struct found found = { 0 };
 	struct inside in;
-	struct marking m = { .model = model, .tl = tl, .out = out };
+	struct marking m = { .model = model, .tl = tl, .out = out, .arena = arena };
 	str_id id;
 
 	if (!trace_need(tl->trace, needs, ARRAY_LEN(needs), err))
@@ -224,7 +230,7 @@ bool change_range(struct change *out, const struct model *model, const struct ti
 		m.mover.at[i] = in.first[i];
 	m.nodes = arena_array(arena, uint8_t, model->graph.n);
 	m.is_call_inside = arena_array(arena, uint8_t, tl->n_calls);
-	m.parts = arena_array(arena, int64_t, model->graph.edge_at[model->graph.n]);
+	m.parts = narrow_array(arena, model->graph.edge_at[model->graph.n]);
 	for (uint32_t v = 0; v < model->graph.n; v++)
 		mark_node(&m, v);
 	out->set.nodes = m.nodes;

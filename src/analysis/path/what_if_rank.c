@@ -82,9 +82,9 @@ static void sum_up(struct comparison *c)
 		if (rank >= c->n_ranks)
 			continue;
 		if (key)
-			c->sums[key * c->n_ranks + rank] += c->model->graph.duration_ns[v];
+			c->sums[key * c->n_ranks + rank] += graph_duration(&c->model->graph, v);
 		if (edge != UINT32_MAX)
-			c->sums[KEY_HOST * c->n_ranks + rank] += c->model->graph.edge_delay_ns[edge];
+			c->sums[KEY_HOST * c->n_ranks + rank] += graph_delay(&c->model->graph, edge);
 	}
 }
 
@@ -125,22 +125,21 @@ static void apply(struct change *out, struct comparison *c, size_t rank, struct 
 	const struct task_graph *g = &c->model->graph;
 	const int64_t *medians = find_medians(c, rank, arena);
 
-	out->graph.duration_ns = arena_array(arena, int64_t, g->n);
-	out->graph.edge_delay_ns = arena_array(arena, int64_t, g->edge_at[g->n]);
-	for (uint32_t e = 0; e < g->edge_at[g->n]; e++)
-		out->graph.edge_delay_ns[e] = g->edge_delay_ns[e];
+	out->graph.duration_ns = narrow_copy(&g->duration_ns, g->n, arena);
+	out->graph.edge_delay_ns = narrow_copy(&g->edge_delay_ns, g->edge_at[g->n], arena);
 	for (uint32_t v = 0; v < g->n; v++) {
 		size_t of;
 		const uint32_t key = key_of(c, v, &of), edge = host_edge(c, v);
 
-		out->graph.duration_ns[v] = g->duration_ns[v];
 		if (of != rank)
 			continue;
 		if (key)
-			out->graph.duration_ns[v] = at_peers(c, medians, key, rank, g->duration_ns[v]);
+			narrow_put(&out->graph.duration_ns, v, at_peers(c, medians, key, rank, graph_duration(g, v)),
+			           arena);
 		if (edge != UINT32_MAX)
-			out->graph.edge_delay_ns[edge] = at_peers(c, medians, KEY_HOST, rank, g->edge_delay_ns[edge]);
-		out->n_tasks += out->graph.duration_ns[v] != g->duration_ns[v];
+			narrow_put(&out->graph.edge_delay_ns, edge,
+			           at_peers(c, medians, KEY_HOST, rank, graph_delay(g, edge)), arena);
+		out->n_tasks += graph_duration(&out->graph, v) != graph_duration(g, v);
 	}
 }
 

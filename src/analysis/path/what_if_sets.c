@@ -127,7 +127,7 @@ static void change_copies(struct change *out, const struct model *model, const s
 {
 	const struct task_graph *g = &model->graph;
 	uint8_t *nodes = arena_array(arena, uint8_t, g->n);
-	int64_t *parts = arena_array(arena, int64_t, g->edge_at[g->n]);
+	struct narrow parts = narrow_array(arena, g->edge_at[g->n]);
 
 	for (uint32_t v = 0; v < g->n; v++) {
 		const struct task *task = &model->tasks[v];
@@ -144,7 +144,7 @@ static void change_copies(struct change *out, const struct model *model, const s
 
 			if (is_latency && (task->kind == TASK_RETURN || from->kind == TASK_CALL) &&
 			    tl->calls[call].class == CALL_COPY)
-				parts[e] = g->edge_delay_ns[e];
+				narrow_put(&parts, e, graph_delay(g, e), arena);
 		}
 	}
 	out->set.nodes = nodes;
@@ -155,26 +155,26 @@ static void change_copies(struct change *out, const struct model *model, const s
 static int64_t latency_part(const struct model *model, uint32_t edge)
 {
 	const struct task_graph *g = &model->graph;
-	const int64_t most_ns = g->duration_ns[g->edge_from[edge]] + model->doubts.longest_latency_ns;
+	const int64_t most_ns = graph_duration(g, g->edge_from[edge]) + model->doubts.longest_latency_ns;
 
-	return g->edge_delay_ns[edge] < most_ns ? g->edge_delay_ns[edge] : most_ns;
+	return graph_delay(g, edge) < most_ns ? graph_delay(g, edge) : most_ns;
 }
 
 static void scale_latencies(struct change *out, const struct model *model, struct arena *arena)
 {
 	const struct task_graph *g = &model->graph;
-	int64_t *parts = NULL;
+	struct narrow parts = { 0 };
 
-	for (uint32_t e = 0; e < g->edge_at[g->n] && !parts; e++)
-		if (g->edge_kind[e] == EDGE_LAUNCH && latency_part(model, e) < g->edge_delay_ns[e])
-			parts = arena_array(arena, int64_t, g->edge_at[g->n]);
-	if (!parts) {
+	for (uint32_t e = 0; e < g->edge_at[g->n] && !parts.of; e++)
+		if (g->edge_kind[e] == EDGE_LAUNCH && latency_part(model, e) < graph_delay(g, e))
+			parts = narrow_array(arena, g->edge_at[g->n]);
+	if (!parts.of) {
 		out->set.scaled_kinds = 1u << EDGE_LAUNCH;
 		return;
 	}
 	for (uint32_t e = 0; e < g->edge_at[g->n]; e++)
 		if (g->edge_kind[e] == EDGE_LAUNCH)
-			parts[e] = latency_part(model, e);
+			narrow_put(&parts, e, latency_part(model, e), arena);
 	out->set.edge_part_ns = parts;
 }
 
@@ -216,7 +216,7 @@ static void change_host(struct change *out, const struct model *model)
 
 	for (uint32_t e = 0; e < g->edge_at[g->n]; e++)
 		out->n_tasks +=
-			(g->edge_kind[e] == EDGE_PROGRAM || g->edge_kind[e] == EDGE_WAKE) && g->edge_delay_ns[e] > 0;
+			(g->edge_kind[e] == EDGE_PROGRAM || g->edge_kind[e] == EDGE_WAKE) && graph_delay(g, e) > 0;
 	out->set.scaled_kinds = 1u << EDGE_PROGRAM | 1u << EDGE_WAKE;
 }
 
