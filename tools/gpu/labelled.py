@@ -52,8 +52,10 @@ LABELS = {
         "torch.cuda.empty_cache() after each of 16 tensors of 2 GiB: cudaMalloc and cudaFree in the steady state"),
     "item_everywhere": Label("sync mixed", "compute memory kernel copy data alloc dependency io",
         "300 times a small operation and .item() of its sum"),
-    "synchronize_storm": Label("sync mixed", "compute memory kernel copy data alloc dependency io",
-        "torch.cuda.synchronize() after each of 600 small matrix products"),
+    "synchronize_storm": Label("sync mixed kernel compute", "launch memory copy data alloc dependency io",
+        "torch.cuda.synchronize() after each of 300 matrix products of some 25 us: it waits, then the GPU does"),
+    "synchronize_late": Label("launch", "compute memory kernel copy data alloc dependency io",
+        "torch.cuda.synchronize() after each of 600 matrix products of 3 us, which end before the wait begins: submission"),
     "item_at_end": Label("compute kernel", BUSY,
         "30 ms of matrix products and one .item() at the end of the step: the host waits, the GPU does not"),
     "tiny_autocast": Label("launch", "compute memory kernel copy data sync alloc dependency io",
@@ -278,14 +280,22 @@ def item_everywhere():
     return step
 
 
-def synchronize_storm():
-    a, out = torch.randn(512, 512, device=DEV, dtype=torch.bfloat16), torch.empty(512, 512, device=DEV, dtype=torch.bfloat16)
+def synchronized(n, size):
+    work = products(1, size)
 
     def step():
-        for _ in range(600):
-            torch.mm(a, a, out=out)
+        for _ in range(n):
+            work()
             torch.cuda.synchronize()
     return step
+
+
+def synchronize_storm():
+    return synchronized(300, 2048)
+
+
+def synchronize_late():
+    return synchronized(600, 512)
 
 
 def item_at_end():
