@@ -47,7 +47,7 @@ enum status compat_view(char **argv, struct call *call)
 
 bool compat_is_unserved(const char *command)
 {
-	static const char *const known[] = { "recipe", "plugins", "finalize", "nvprof", "cancel" };
+	static const char *const known[] = { "recipe", "plugins", "finalize", "nvprof" };
 
 	for (size_t i = 0; i < ARRAY_LEN(known); i++)
 		if (strcmp(command, known[i]) == 0)
@@ -136,7 +136,7 @@ const struct command command_compat = {
 	.usage = "[options] FOLDER",
 	.summary = "links named nsys, for scripts that call it",
 	.about = "Puts links named nsys and nsys-ui to this program into a folder. Under the name nsys the commands profile, "
-		 "launch, start, stop, shutdown, sessions, status, stats and export take nsys's options; those that record "
+		 "launch, start, stop, cancel, shutdown, sessions, status, stats and export take nsys's options; those that record "
 		 "nothing here are told once, and noted in the report. Reports are .fathom files; a command that is given "
 		 "X.nsys-rep reads X.fathom when only that is there.\n\n"
 		 "There is no viewer yet: nsys-ui says so, and what to do instead.",

@@ -14,7 +14,7 @@
 #include "base/text.h"
 #include "cmd/compat.h"
 
-#define COMMANDS(_) _(profile) _(launch) _(start) _(stop) _(shutdown) _(sessions) _(status) _(compat) _(stats) _(analyze) _(diff) _(bench) _(info) _(import) _(export) _(help)
+#define COMMANDS(_) _(profile) _(launch) _(start) _(stop) _(cancel) _(shutdown) _(sessions) _(status) _(compat) _(stats) _(analyze) _(diff) _(bench) _(info) _(import) _(export) _(help)
 
 #define DECLARE(name) extern const struct command command_##name;
 #define POINTER(name) &command_##name,

@@ -22,17 +22,19 @@ static bool begin(const struct profile_options *o, struct session_options *s, st
 		  const struct recording *recording, const struct words *noted, struct session_entry *entry, struct call *call)
 {
 	const enum recording_state state = s->is_armed ? RECORDING_LATER : RECORDING_GOES_ON;
+	const char *name;
 	struct err err;
 
 	if (!recording_save(session->folder, state, recording, call->err) ||
 	    !profile_write_facts(session->folder, o, noted, call->operands, call->err) ||
 	    !session_start(session, s, (char *const *)(uintptr_t)call->operands, call->err))
 		return false;
-	snprintf(entry->name, sizeof(entry->name), "%s",
-		 o->session ? o->session : profile_session_name("profile", call->operands[0], call->arena));
+	name = o->session_new ? session_name(call->arena, o->session_new, &err) :
+				profile_session_name("profile", call->operands[0], call->arena);
+	snprintf(entry->name, sizeof(entry->name), "%s", name ? name : "");
 	snprintf(entry->spool, sizeof(entry->spool), "%s", session->folder);
 	entry->program = session->program;
-	if (!registry_add(entry, &err)) {
+	if (!name || !registry_add(entry, &err)) {
 		ui_note(call->ui, "other commands cannot reach this session: %s", err.text);
 		entry->name[0] = '\0';
 	}
@@ -106,7 +108,7 @@ static const struct option options[] = {
 	{ 'y', "delay", OPTION_TEXT, "SECONDS", "begin to record after this long", AT(delay) },
 	{ 'Y', "start-later", OPTION_SWITCH, NULL, "begin to record when fathom start says so", AT(start_later) },
 	{ 0, "kill", OPTION_TEXT, "SIGNAL", "how the program is ended: none, sigterm, sigkill, a number", AT(kill) },
-	{ 0, "session-new", OPTION_TEXT, "NAME", "name of the session, for stop and start in another shell", AT(session) },
+	{ 0, "session-new", OPTION_TEXT, "NAME", "name of the session, for stop and start in another shell", AT(session_new) },
 	PROGRAM_OPTIONS
 	COMMON_OPTIONS
 };

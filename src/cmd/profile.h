@@ -6,9 +6,10 @@
 struct profile_options {
 	const char *output, *capture_range, *nvtx_capture, *range_id, *range_end, *delay, *duration, *kill, *show_output,
 		*wait, *inherit, *graph_trace, *event_trace, *domain_include, *domain_exclude, *spool, *forks, *stop_on_exit,
-		*flush_at_stop, *session;
+		*flush_at_stop, *session, *session_new;
 	struct words trace, env, export, noted;
 	struct number flush, keep, most_mb;
+	bool range_later; /* the range of --capture-range=nvtx may be named elsewhere */
 	bool replace, memory_usage, all_apis, um_cpu_faults, um_gpu_faults, environment_values, own_cupti, stats, compress,
 		strict, quiet, start_later, discard;
 };
@@ -41,12 +42,15 @@ struct profile_options {
 	{ 0, "flush-on-cudaprofilerstop", OPTION_TEXT, "true|false", NULL, AT(flush_at_stop) }, \
 	{ 0, "discard-environment", OPTION_SWITCH, NULL, "leave the variables of a job (ranks, CUDA_*, NCCL_*) out of the report, too", AT(discard) },
 
+#define RANGE_OPTION \
+	{ 'p', "nvtx-capture", OPTION_TEXT, "RANGE[@DOMAIN]", "the range of --capture-range=nvtx; @* is any domain", AT(nvtx_capture) },
+
 /* What is recorded and where the report goes: profile, start. */
 #define COLLECTION_OPTIONS \
 	{ 'o', "output", OPTION_TEXT, "NAME", "the report; %p %h %n %q{ENV} %% are filled in; report1.fathom ... if not said", AT(output) }, \
 	{ 'f', "force-overwrite", OPTION_SWITCH, NULL, "replace the report if it exists", AT(replace) }, \
 	{ 'c', "capture-range", OPTION_TEXT, "HOW", "record inside a range only: none, cudaProfilerApi, nvtx", AT(capture_range) }, \
-	{ 'p', "nvtx-capture", OPTION_TEXT, "RANGE[@DOMAIN]", "the range of --capture-range=nvtx; @* is any domain", AT(nvtx_capture) }, \
+	RANGE_OPTION \
 	{ 0, "range-id", OPTION_TEXT, "FIRST-LAST", "only these instances of the range, from 1; also RANGE@DOMAIN[FIRST-LAST]", AT(range_id) }, \
 	{ 0, "capture-range-end", OPTION_TEXT, "HOW", "none, stop, stop-shutdown, repeat[:N], repeat-shutdown:N", AT(range_end) }, \
 	{ 0, "stats", OPTION_SWITCH, NULL, "print the default reports of fathom stats afterwards", AT(stats) }, \

@@ -100,7 +100,8 @@ static bool read_range(const struct profile_options *o, struct spool_control *c,
 	}
 	c->trigger = SPOOL_TRIGGER_NVTX;
 	if (!range || strcmp(range, "none") == 0)
-		return fail(call->err, "%s: --capture-range=nvtx needs --nvtx-capture RANGE[@DOMAIN]", call->command);
+		return o->range_later ||
+		       fail(call->err, "%s: --capture-range=nvtx needs --nvtx-capture RANGE[@DOMAIN]", call->command);
 	at = strrchr(range, '@');
 	return copy_text(c->range_domain, sizeof(c->range_domain), at ? at + 1 : "", "--nvtx-capture", call) &&
 	       copy_text(c->range, sizeof(c->range), arena_copy(call->arena, range, at ? (size_t)(at - range) : strlen(range)),

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -125,6 +126,40 @@ void recording_drop(const char *spool)
 
 	os_remove(arena_print(&arena, "%s/%s%d", spool, taken, (int)getpid()));
 	arena_end(&arena);
+}
+
+bool recording_give_back(const char *spool, struct err *err)
+{
+	struct arena arena = { 0 };
+	const char *mine = arena_print(&arena, "%s/%s%d", spool, taken, (int)getpid());
+	const bool done = rename(mine, arena_print(&arena, "%s/%s", spool, names[RECORDING_GOES_ON])) == 0 ||
+			  fail(err, "%s: %s", spool, strerror(errno));
+
+	arena_end(&arena);
+	return done;
+}
+
+void recording_set_range(struct spool_control *to, const struct spool_control *from)
+{
+	to->trigger = from->trigger;
+	to->after = from->after;
+	to->n_repeats = from->n_repeats;
+	to->range_first = from->range_first;
+	to->range_last = from->range_last;
+	if (from->range[0]) { /* else that of launch */
+		memcpy(to->range, from->range, sizeof(to->range));
+		memcpy(to->range_domain, from->range_domain, sizeof(to->range_domain));
+	}
+	to->stays = from->stays;
+	to->n_before = atomic_load(&to->n_windows);
+}
+
+void recording_forget(const struct session_entry *entry, struct spool_control *control)
+{
+	struct session session = { .control = control };
+
+	snprintf(session.folder, sizeof(session.folder), "%s", entry->spool);
+	session_remove(&session);
 }
 
 static bool is_being_written(const char *spool)

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "cmd/profile.h"
+#include "cmd/recording.h"
 #include "session/registry.h"
 
 enum { LONGEST_MS = 10000, TICK_MS = 20 };
@@ -46,6 +47,11 @@ static enum status run(struct call *call)
 	control = session_map(&entry, call->err);
 	if (!control)
 		return STATUS_FAILED;
+	if (entry.is_early) {
+		registry_remove(entry.name);
+		recording_forget(&entry, control);
+		return STATUS_DONE;
+	}
 	control->kill_signal = (uint32_t)sig;
 	session_wish(control, SPOOL_SHUTDOWN);
 	session_unmap(control);
@@ -70,8 +76,8 @@ const struct command command_shutdown = {
 	.name = "shutdown",
 	.usage = "[options]",
 	.summary = "end a session and its program",
-	.about = "Ends a session of fathom launch or fathom profile. A recording that goes on is given up; fathom stop "
-		 "writes it first.",
+	.about = "Ends a session of fathom launch, fathom profile or fathom start. A recording that goes on is given up; "
+		 "fathom stop writes it first, fathom cancel gives it up and leaves the program alone.",
 	.examples = examples,
 	.n_examples = ARRAY_LEN(examples),
 	.options = options,

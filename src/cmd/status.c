@@ -9,12 +9,15 @@
 
 #include "base/text.h"
 #include "cmd/profile.h"
+#include "cmd/recording.h"
 #include "session/machine.h"
+#include "session/registry.h"
+#include "session/session.h"
 
 enum { NAME_WIDTH = 24, STATE_WIDTH = 3 };
 
 struct status_options {
-	const char *format, *spool;
+	const char *format, *spool, *session;
 	bool environment, network, all;
 };
 
@@ -56,28 +59,58 @@ static void print_json(const struct machine *m, struct text *out)
 	text_adds(out, "\n]\n");
 }
 
+/* What a session does, instead of what the machine allows. */
+static bool look_at_session(struct machine *m, const char *name, struct call *call)
+{
+	struct session_entry entry;
+	struct recording recording;
+
+	if (!registry_find(call->arena, name, &entry, call->err))
+		return fail_in(call->err, "status");
+	machine_add(m, (struct machine_line){ .group = "session", .name = "name", .value = entry.name });
+	machine_add(m, (struct machine_line){ .group = "session", .name = "state", .value = session_state(&entry) });
+	machine_add(m, (struct machine_line){ .group = "session", .name = "launcher",
+		.value = entry.is_early ? "none yet" : arena_print(call->arena, "%d", (int)entry.launcher) });
+	machine_add(m, (struct machine_line){ .group = "session", .name = "program",
+		.value = entry.program ? arena_print(call->arena, "%d", (int)entry.program) : "none yet" });
+	machine_add(m, (struct machine_line){ .group = "session", .name = "spool", .value = entry.spool });
+	if (recording_read(entry.spool, RECORDING_GOES_ON, &recording, call->arena))
+		machine_add(m, (struct machine_line){ .group = "session", .name = "report",
+			.value = session_fill_pid(call->arena, recording.path, 0) });
+	return true;
+}
+
+static void look_at_machine(struct machine *m, const struct status_options *o, struct call *call)
+{
+	const bool is_part = (o->environment || o->network) && !o->all;
+	struct err why = { "" };
+	struct call asking = *call;
+
+	if (!is_part) {
+		asking.err = &why;
+		machine_gpu(m);
+		machine_cupti(m, profile_find_collector(&asking), why.text);
+		machine_place(m, o->spool);
+	}
+	if (!is_part || o->environment)
+		machine_host(m);
+	if (o->network || o->all)
+		machine_network(m);
+}
+
 static enum status run(struct call *call)
 {
 	const struct status_options *o = call->options;
 	const bool is_json = o->format && strcmp(o->format, "json") == 0;
-	const bool is_part = (o->environment || o->network) && !o->all;
 	struct machine m = { .arena = call->arena };
 	struct text out = { 0 };
-	struct err why = { "" };
-	struct call asking = *call;
 
 	if (o->format && !is_json && strcmp(o->format, "text") != 0)
 		return wrong(call, "status: %s: no such format, only text and json", o->format);
-	if (!is_part) {
-		asking.err = &why;
-		machine_gpu(&m);
-		machine_cupti(&m, profile_find_collector(&asking), why.text);
-		machine_place(&m, o->spool);
-	}
-	if (!is_part || o->environment)
-		machine_host(&m);
-	if (o->network || o->all)
-		machine_network(&m);
+	if (!o->session)
+		look_at_machine(&m, o, call);
+	else if (!look_at_session(&m, o->session, call))
+		return STATUS_FAILED;
 	is_json ? print_json(&m, &out) : print_text(&m, call->ui, &out);
 	fwrite(out.p, 1, out.n, stdout);
 	text_end(&out);
@@ -91,7 +124,8 @@ static const struct option options[] = {
 	{ 0, "all", OPTION_SWITCH, NULL, "everything", offsetof(struct status_options, all) },
 	{ 'f', "format", OPTION_TEXT, "FORMAT", "text or json", offsetof(struct status_options, format) },
 	{ 0, "spool", OPTION_TEXT, "FOLDER", "the folder that is to be recorded to", offsetof(struct status_options, spool) },
-	{ 0, "session", OPTION_UNSERVED, "NAME", NULL, 0 },
+	{ 0, "session", OPTION_TEXT, "NAME", "instead: what this session does, and its report",
+	  offsetof(struct status_options, session) },
 };
 
 static const struct example examples[] = {

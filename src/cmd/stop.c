@@ -22,6 +22,9 @@ static bool stop(const struct stop_options *o, const struct session_entry *entry
 	struct recording recording;
 	bool done;
 
+	if (entry->is_early)
+		return fail(call->err, "%s: no program was launched, so there is nothing to write (fathom launch PROGRAM, or "
+				       "fathom cancel)", entry->name);
 	if (!recording_take(entry->spool, &recording, call->arena))
 		return fail(call->err, "%s: is not recording (fathom start begins that)", entry->name);
 	session_wish(control, SPOOL_STOP);

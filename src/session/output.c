@@ -1,4 +1,4 @@
-/* session/output.c - names of reports, with the words of Nsight Systems. */
+/* session/output.c - names of reports and of sessions, with the words of Nsight Systems. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -8,6 +8,9 @@
 #include "session/session.h"
 
 static const char suffix[] = ".fathom", foreign[] = ".nsys-rep";
+
+/* What stands for a free number and for a pid while neither is known. */
+enum { FREE_NUMBER = '\1', LATER_PID = '\2' };
 
 static bool ends_with(const char *text, const char *end)
 {
@@ -25,7 +28,9 @@ static bool expand_word(struct text *out, const char **at, pid_t pid, bool *coun
 
 	*at = p + 1;
 	switch (*p) {
-	case 'p': text_print(out, "%d", (int)pid); return true;
+	case 'p':
+		pid > 0 ? text_print(out, "%d", (int)pid) : text_addc(out, LATER_PID);
+		return true;
 	case '%': text_addc(out, '%'); return true;
 	case 'h':
 		gethostname(host, sizeof(host) - 1);
@@ -33,20 +38,20 @@ static bool expand_word(struct text *out, const char **at, pid_t pid, bool *coun
 		return true;
 	case 'n':
 		*counts = true;
-		text_addc(out, '\1');
+		text_addc(out, FREE_NUMBER);
 		return true;
 	case 'q':
 		n = p[1] == '{' ? strcspn(p + 2, "}") : 0;
 		if (n == 0 || n >= sizeof(name) || p[2 + n] != '}')
-			return fail(err, "output: %%q needs {NAME}");
+			return fail(err, "%%q needs {NAME}");
 		memcpy(name, p + 2, n);
 		name[n] = '\0';
 		if (!getenv(name))
-			return fail(err, "output: %%q{%s}: no such variable", name);
+			return fail(err, "%%q{%s}: no such variable", name);
 		text_adds(out, getenv(name));
 		*at = p + 3 + n;
 		return true;
-	default: return fail(err, "output: %%%c: known are %%p %%h %%n %%q{NAME} %%%%", *p ? *p : ' ');
+	default: return fail(err, "%%%c: known are %%p %%h %%n %%q{NAME} %%%%", *p ? *p : ' ');
 	}
 }
 
@@ -58,12 +63,23 @@ static char *number(struct arena *arena, const char *pattern)
 		char *name;
 
 		for (const char *p = pattern; *p; p++)
-			*p == '\1' ? text_print(&out, "%d", i) : text_addc(&out, *p);
+			*p == FREE_NUMBER ? text_print(&out, "%d", i) : text_addc(&out, *p);
 		name = arena_copy(arena, out.p, out.n);
 		text_end(&out);
 		if (!os_exists(name))
 			return name;
 	}
+}
+
+static bool expand(struct text *out, const char *pattern, pid_t pid, bool *counts, struct err *err)
+{
+	while (*pattern) {
+		if (*pattern != '%')
+			text_addc(out, *pattern++);
+		else if (pattern++, !expand_word(out, &pattern, pid, counts, err))
+			return false;
+	}
+	return true;
 }
 
 char *session_output(struct arena *arena, const char *pattern, pid_t pid, struct err *err)
@@ -72,24 +88,47 @@ char *session_output(struct arena *arena, const char *pattern, pid_t pid, struct
 	bool counts = false;
 	char *name;
 
-	if (!pattern)
-		pattern = "report%n";
-	while (*pattern) {
-		if (*pattern != '%') {
-			text_addc(&out, *pattern++);
-			continue;
-		}
-		pattern++;
-		if (!expand_word(&out, &pattern, pid, &counts, err)) {
-			text_end(&out);
-			return NULL;
-		}
+	if (!expand(&out, pattern ? pattern : "report%n", pid, &counts, err)) {
+		fail_in(err, "output");
+		text_end(&out);
+		return NULL;
 	}
 	if (out.n && ends_with(out.p, foreign))
 		out.n -= sizeof(foreign) - 1, out.p[out.n] = '\0';
 	if (!out.n || !ends_with(out.p, suffix))
 		text_adds(&out, suffix);
 	name = counts ? number(arena, out.p) : arena_copy(arena, out.p, out.n);
+	text_end(&out);
+	return name;
+}
+
+const char *session_fill_pid(struct arena *arena, const char *output, pid_t pid)
+{
+	struct text out = { 0 };
+	const char *filled;
+
+	for (const char *p = output; *p; p++)
+		if (*p != LATER_PID)
+			text_addc(&out, *p);
+		else
+			pid > 0 ? text_print(&out, "%d", (int)pid) : text_adds(&out, "%p");
+	filled = arena_copy(arena, out.n ? out.p : "", out.n);
+	text_end(&out);
+	return filled;
+}
+
+const char *session_name(struct arena *arena, const char *pattern, struct err *err)
+{
+	struct text out = { 0 };
+	const char *name = NULL;
+	bool counts = false;
+
+	if (!expand(&out, pattern, getpid(), &counts, err))
+		fail_in(err, "session");
+	else if (counts)
+		fail(err, "session: %%n: no free number for a session");
+	else
+		name = arena_copy(arena, out.n ? out.p : "", out.n);
 	text_end(&out);
 	return name;
 }

@@ -19,6 +19,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/hash.h"
+#include "session/session.h"
+
 enum { MOST_SESSIONS = 1024, LAST_WORDS_MS = 3000, TICK_MS = 5, SETTLE_MS = 120 };
 
 /* ---- the folder ---- */
@@ -68,11 +71,25 @@ static uint64_t ticks_of(pid_t pid)
 	return p ? strtoull(p + 1, NULL, 10) : 0;
 }
 
+/* A number of this start of the machine. */
+static uint64_t boot_number(void)
+{
+	char text[64];
+	const int file = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+	const ssize_t n = file < 0 ? 0 : read(file, text, sizeof(text));
+
+	if (file >= 0)
+		close(file);
+	return hash_bytes(text, n > 0 ? (size_t)n : 0);
+}
+
 /* ---- entries ---- */
+
+static const char early[] = "early", launched[] = "launcher"; /* first words of a session's file */
 
 static bool read_entry(const char *folder, const char *name, struct session_entry *out)
 {
-	char path[1024], text[1024], spool[512] = "";
+	char path[1024], text[1024], spool[512] = "", kind[16];
 	long long launcher, program, since;
 	unsigned long long ticks;
 	struct stat st;
@@ -87,11 +104,11 @@ static bool read_entry(const char *folder, const char *name, struct session_entr
 	n = fstat(file, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() ? read(file, text, sizeof(text) - 1) : -1;
 	close(file);
 	text[n > 0 ? n : 0] = '\0';
-	if (sscanf(text, "launcher %lld %llu\nprogram %lld\nsince %lld\nspool %511[^\n]", &launcher, &ticks, &program, &since,
-		   spool) != 5)
+	if (sscanf(text, "%15s %lld %llu\nprogram %lld\nsince %lld\nspool %511[^\n]", kind, &launcher, &ticks, &program, &since,
+		   spool) != 6)
 		return false;
 	*out = (struct session_entry){ .launcher = (pid_t)launcher, .program = (pid_t)program, .launcher_ticks = ticks,
-				       .since_s = since };
+				       .since_s = since, .is_early = strcmp(kind, early) == 0 };
 	strcpy(out->name, name);
 	strcpy(out->spool, spool);
 	return true;
@@ -99,6 +116,12 @@ static bool read_entry(const char *folder, const char *name, struct session_entr
 
 static bool is_alive(const struct session_entry *e)
 {
+	char control[600];
+
+	if (e->is_early) {
+		snprintf(control, sizeof(control), "%s/control", e->spool);
+		return e->launcher_ticks == boot_number() && access(control, F_OK) == 0;
+	}
 	return e->launcher > 0 && (kill(e->launcher, 0) == 0 || errno == EPERM) && ticks_of(e->launcher) == e->launcher_ticks;
 }
 
@@ -113,14 +136,15 @@ bool registry_add(struct session_entry *e, struct err *err)
 	if (!find_folder(folder, sizeof(folder), err))
 		return false;
 	e->launcher = getpid();
-	e->launcher_ticks = ticks_of(e->launcher);
+	e->launcher_ticks = e->is_early ? boot_number() : ticks_of(e->launcher);
 	e->since_s = time(NULL);
 	snprintf(path, sizeof(path), "%s/%s", folder, e->name);
 	snprintf(draft, sizeof(draft), "%s/.%d", folder, (int)e->launcher);
-	if (read_entry(folder, e->name, &other) && is_alive(&other) && other.launcher != e->launcher)
+	if (read_entry(folder, e->name, &other) && is_alive(&other) && other.launcher != e->launcher &&
+	    !(other.is_early && other.launcher == e->joined))
 		return fail(err, "%s: there is a session of that name (fathom sessions)", e->name);
-	n = snprintf(text, sizeof(text), "launcher %d %" PRIu64 "\nprogram %d\nsince %" PRId64 "\nspool %s\n", (int)e->launcher,
-		     e->launcher_ticks, (int)e->program, e->since_s, e->spool);
+	n = snprintf(text, sizeof(text), "%s %d %" PRIu64 "\nprogram %d\nsince %" PRId64 "\nspool %s\n",
+		     e->is_early ? early : launched, (int)e->launcher, e->launcher_ticks, (int)e->program, e->since_s, e->spool);
 	file = open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (file < 0)
 		return fail(err, "%s: %s", draft, strerror(errno));
@@ -178,14 +202,30 @@ struct session_entry *registry_list(struct arena *arena, size_t *n)
 	return list;
 }
 
+bool session_is(const struct session_entry *e, const char *name)
+{
+	const char *dash = strchr(e->name, '-');
+	const size_t n = strlen(name);
+	char number[32];
+
+	snprintf(number, sizeof(number), "%d", (int)e->launcher);
+	if (strcmp(e->name, name) == 0 || strcmp(number, name) == 0)
+		return true;
+	/* A name that was made holds the number between dashes. */
+	return dash && strncmp(dash + 1, number, strlen(number)) == 0 && n == (size_t)(dash - e->name) + 1 + strlen(number) &&
+	       strncmp(e->name, name, n) == 0 && e->name[n] == '-';
+}
+
 bool registry_find(struct arena *arena, const char *name, struct session_entry *out, struct err *err)
 {
 	const char *names = "";
 	size_t n;
 	const struct session_entry *list = registry_list(arena, &n);
 
+	if (name && !(name = session_name(arena, name, err)))
+		return false;
 	for (size_t i = 0; i < n; i++) {
-		if (name && strcmp(list[i].name, name) == 0) {
+		if (name && session_is(&list[i], name)) {
 			*out = list[i];
 			return true;
 		}
@@ -229,6 +269,24 @@ struct spool_control *session_map(const struct session_entry *entry, struct err 
 	session_unmap(c);
 	fail(err, "%s: of another version of Fathom", path);
 	return NULL;
+}
+
+const char *session_state(const struct session_entry *entry)
+{
+	static const char *const words[] = {
+		[SPOOL_WAIT] = "waiting", [SPOOL_RECORD] = "recording", [SPOOL_STOP] = "stopped", [SPOOL_SHUTDOWN] = "ending",
+	};
+	struct err ignored;
+	struct spool_control *control = session_map(entry, &ignored);
+	uint32_t wish;
+
+	if (!control)
+		return "unreadable";
+	wish = atomic_load(&control->wish);
+	session_unmap(control);
+	if (entry->is_early)
+		return early;
+	return wish < ARRAY_LEN(words) ? words[wish] : "unreadable";
 }
 
 void session_unmap(struct spool_control *control)

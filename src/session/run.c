@@ -248,6 +248,8 @@ void session_wait(struct session *s, const struct session_options *o, const stru
 			session_kill(s, SIGKILL);
 		pause_ms(TICK_MS);
 	}
+	if (!is_over && atomic_load(&s->control->wish) == SPOOL_SHUTDOWN)
+		s->end = SESSION_SHUT_DOWN; /* of a recording that outlived the program */
 }
 
 /* Remove the files of the spool; returns how many there were. */

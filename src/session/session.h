@@ -78,7 +78,11 @@ void session_remove(struct session *s);
 int session_exit_status(const struct session *s);
 
 /*
- * A report's name: %p pid, %h host, %n a free number, %q{NAME} a variable, %%;
- * "#" at the end of the default name is a free number. With a suffix.
+ * A report's name: %p pid, %h host, %n a free number, %q{NAME} a variable, %%. With a suffix. Of a program
+ * that is not there yet pid is 0, and session_fill_pid puts it in later (0: shows it as %p).
  */
 char *session_output(struct arena *arena, const char *pattern, pid_t pid, struct err *err) MUST_CHECK;
+const char *session_fill_pid(struct arena *arena, const char *output, pid_t pid);
+
+/* A session's name: %h, %p, %q{NAME} and %% are filled in. */
+const char *session_name(struct arena *arena, const char *pattern, struct err *err) MUST_CHECK;
