@@ -227,6 +227,7 @@ static const struct out_column cpu_fault[] = {
 	OWN("originalFaultPc", VALUE, page_fault, instruction),
 	OWN("CpuInstruction", NAME, page_fault, symbol),
 	OWN("module", NAME, page_fault, module),
+	OWN("unresolvedFaultPc", VALUE, page_fault, is_unresolved),
 	OWN("sourceFile", STRING, page_fault, file),
 	OWN("sourceLine", VALUE, page_fault, line),
 };

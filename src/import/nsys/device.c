@@ -215,6 +215,7 @@ static const struct nsys_column cpu_fault[] = {
 	ROW("originalFaultPc", VALUE, page_fault, instruction),
 	ROW("CpuInstruction", STRING, page_fault, symbol),
 	ROW("module", STRING, page_fault, module),
+	ROW("unresolvedFaultPc", VALUE, page_fault, is_unresolved),
 	ROW("sourceFile", STRING, page_fault, file),
 	ROW("sourceLine", VALUE, page_fault, line),
 };
