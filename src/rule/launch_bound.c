@@ -174,6 +174,13 @@ static const struct phrase advice_with_graph = {
 	"{kernels} 个中有 {elementwise} 个）、使用融合优化器（`fused=True`）、增大 batch。占比最大的位置："
 	"`{where}`。" };
 
+static const struct phrase advice_in_graph = {
+	"Most of its work is replayed by graphs already; the time is what the device takes from one node to the next. Use "
+	"fewer and longer kernels: fuse element-wise ones ({elementwise} of {kernels} are), larger batches. Most at "
+	"`{where}`.",
+	"大部分任务已由 CUDA Graph 重放，这段时间是设备从一个节点到下一个节点的开销。请使用更少、更长的 kernel：融合"
+	"逐元素 kernel（{kernels} 个中有 {elementwise} 个）、增大 batch。占比最大的位置：`{where}`。" };
+
 static const struct phrase whole_wait = {
 	"all of this wait; a graph of the step also takes out the CPU's work between the calls, which the model does "
 	"not replay",
@@ -216,7 +223,9 @@ static void check(const struct rule *self, const struct analysis *a, struct find
 	finding_value(f, "elementwise", VALUE_COUNT, facts.n_elementwise);
 	finding_value(f, "kernels", VALUE_COUNT, (double)l->n_kernels);
 	finding_text(f, "where", facts.places.n ? site_say(l, &facts.places.of[0].site, a->arena) : NULL);
-	if (facts.n_compared >= 2 && 2 * facts.n_same > facts.n_compared && !is_mostly_graphs(l))
+	if (is_mostly_graphs(l))
+		f->own_advice = &advice_in_graph;
+	else if (facts.n_compared >= 2 && 2 * facts.n_same > facts.n_compared)
 		f->own_advice = &advice_with_graph;
 	if (facts.longest)
 		cite_gap(f, l, facts.longest);
@@ -226,7 +235,7 @@ static void check(const struct rule *self, const struct analysis *a, struct find
 	}
 	take_gain(f, l, "launch=0");
 	/* Replay of a graph saves what lies between the calls, too: the class's own idle time is its ceiling. */
-	if (f->own_advice && f->gain_low_ns != NULL_i64 && f->time_ns > f->gain_high_ns) {
+	if (f->own_advice == &advice_with_graph && f->gain_low_ns != NULL_i64 && f->time_ns > f->gain_high_ns) {
 		f->bound_ns = f->time_ns;
 		f->bound = whole_wait;
 	}

@@ -18,7 +18,9 @@ struct busy_stream {
 	size_t n;
 	uint64_t n_ops;
 	uint64_t n_held, n_legacy; /* released by an event or the legacy default stream; by the latter */
+	uint64_t n_unknown;        /* that waited for something which is not recorded */
 	uint32_t first_op;
+	bool is_held, is_legacy, is_unknown; /* so did copies and fills since the last kernel, for the next one */
 };
 
 static int busiest_first(const void *pa, const void *pb)
@@ -35,6 +37,23 @@ static bool is_compute(const struct op *op)
 	return op && op->class == OP_COMPUTE && op->table == OF_KERNEL;
 }
 
+/* A fill or copy before a kernel waits in its place: the kernel follows it. */
+static void note_release(struct busy_stream *of, const struct op *op)
+{
+	of->is_legacy |= op->release == RELEASE_LEGACY;
+	of->is_held |= op->release == RELEASE_EVENT || op->release == RELEASE_REMOTE || op->release == RELEASE_LEGACY;
+	of->is_unknown |= (op->flags & OP_UNRESOLVED) != 0;
+}
+
+static void count_release(struct busy_stream *of)
+{
+	of->n_ops++;
+	of->n_held += of->is_held;
+	of->n_legacy += of->is_legacy;
+	of->n_unknown += of->is_unknown && !of->is_held;
+	of->is_held = of->is_legacy = of->is_unknown = false;
+}
+
 /* Busy time of each stream: ops come by start. */
 static struct busy_stream *find_streams(const struct lookup *l, struct arena *arena, size_t *n)
 {
@@ -48,9 +67,12 @@ static struct busy_stream *find_streams(const struct lookup *l, struct arena *ar
 		struct interval part;
 		struct busy_stream *of;
 
-		if (!is_compute(op) || op->stream >= n_streams)
+		if (!op || op->stream >= n_streams)
 			continue;
 		of = &s[op->stream];
+		note_release(of, op);
+		if (!is_compute(op))
+			continue;
 		part = interval_clip((struct interval){ op->start_ns, op->end_ns }, l->window);
 		if (part.start_ns < of->right_ns)
 			part.start_ns = of->right_ns;
@@ -59,9 +81,7 @@ static struct busy_stream *find_streams(const struct lookup *l, struct arena *ar
 			of->right_ns = part.end_ns;
 		}
 		of->first_op = of->first_op == NULL_ref ? i : of->first_op;
-		of->n_ops++;
-		of->n_held += op->release == RELEASE_EVENT || op->release == RELEASE_LEGACY;
-		of->n_legacy += op->release == RELEASE_LEGACY;
+		count_release(of);
 	}
 	qsort(s, n_streams, sizeof(*s), busiest_first);
 	*n = n_streams;
@@ -109,11 +129,18 @@ static const struct phrase legacy_advice = {
 	"较小流上的 {n} 个 kernel 中有 {legacy} 个受 legacy 默认流牵制（它会等待所有流）：请使用非阻塞流（"
 	"`cudaStreamNonBlocking`）或每线程默认流（`--default-stream per-thread`）。" };
 
+static const struct phrase with_unknown = {
+	"{streams} streams compute and never at the same time: {main} on the busiest, {time} on the others. {held} of the "
+	"{n} kernels of the others waited for work of another stream; {unknown} more waited for something that was not "
+	"recorded.",
+	"有 {streams} 个流在做计算，但从未同时运行：最忙的流 {main}，其余 {time}。其余流的 {n} 个 kernel 中有 {held} 个"
+	"在等待其他流的工作，另有 {unknown} 个在等待未被记录的事件。" };
+
 static void tell(const struct rule *self, const struct lookup *l, const struct busy_stream *s, size_t n,
 		 struct findings *out)
 {
 	struct finding *f = finding_add(out, self, FINDING_SUSPECTED);
-	uint64_t n_ops = 0, n_held = 0, n_legacy = 0;
+	uint64_t n_ops = 0, n_held = 0, n_legacy = 0, n_unknown = 0;
 
 	f->device = l->device;
 	for (size_t i = 0; i < n; i++) {
@@ -121,6 +148,7 @@ static void tell(const struct rule *self, const struct lookup *l, const struct b
 		n_ops += i ? s[i].n_ops : 0;
 		n_held += i ? s[i].n_held : 0;
 		n_legacy += i ? s[i].n_legacy : 0;
+		n_unknown += i ? s[i].n_unknown : 0;
 		cite_op(f, l, s[i].first_op);
 	}
 	f->coverage_of = f->coverage_have = l->n_kernels;
@@ -130,6 +158,9 @@ static void tell(const struct rule *self, const struct lookup *l, const struct b
 	finding_value(f, "n", VALUE_COUNT, (double)n_ops);
 	finding_value(f, "held", VALUE_COUNT, (double)n_held);
 	finding_value(f, "legacy", VALUE_COUNT, (double)n_legacy);
+	finding_value(f, "unknown", VALUE_COUNT, (double)n_unknown);
+	if (n_unknown)
+		f->own_statement = &with_unknown;
 	if (2 * n_legacy > n_ops)
 		f->own_advice = &legacy_advice;
 	f->evidence_total = n_ops;

@@ -5,12 +5,25 @@
  */
 #include "rule/waits.h"
 
+/* Of the time that is the waits' own. A queue that never fills again stays in refill, in gaps of other causes too. */
+static int64_t refill_of(const struct lookup *l)
+{
+	struct idle_walk walk = { 0 };
+	int64_t ns = 0;
+
+	while (idle_next(l, &walk))
+		if (walk.at->is_refill && walk.of_gap->trigger == TRIGGER_SYNC &&
+		    idle_share_of(TRIGGER_SYNC, walk.at) == SHARE_SYNC)
+			add_ns(&ns, walk.ns);
+	return ns;
+}
+
 static void check(const struct rule *self, const struct analysis *a, struct findings *out)
 {
 	struct finding *f = waits_finding(self, a, out, false);
 
 	if (f)
-		finding_value(f, "refill", VALUE_NS, (double)out->look->of->idle_sums.refill_ns);
+		finding_value(f, "refill", VALUE_NS, (double)refill_of(out->look));
 }
 
 const struct rule rule_sync_blocking = {

@@ -130,15 +130,23 @@ struct waits waits_of(const struct lookup *l)
 	return w;
 }
 
+/* Share of the class, as far as the idle time behind these waits reaches: late waits are of the class, too. */
+static double share_of(const struct lookup *l, const struct waits *w)
+{
+	const double share = lookup_share(l, SHARE_SYNC), inner_ns = (double)l->inner_ns;
+
+	return inner_ns > 0 ? fmin(share, (double)w->idle_ns / inner_ns) : 0;
+}
+
 static void tell_waits(struct finding *f, const struct lookup *l, const struct waits *w)
 {
 	const struct thresholds *limits = &l->a->limits;
-	const double share = lookup_share(l, SHARE_SYNC), per_step = (double)w->n / l->n_steps;
+	const double share = share_of(l, w), per_step = (double)w->n / l->n_steps;
 	const struct place *top = &w->places.of[0];
 
 	f->class = BOTTLENECK_SYNC;
 	f->device = l->device;
-	f->time_ns = l->ns[SHARE_SYNC];
+	f->time_ns = l->ns[SHARE_SYNC] < w->idle_ns ? l->ns[SHARE_SYNC] : w->idle_ns;
 	f->coverage_of = w->n;
 	f->coverage_have = w->n - w->n_unresolved;
 	finding_test(f, "share", VALUE_SHARE, share, limits->class_primary_share, share >= limits->class_primary_share);
@@ -165,16 +173,15 @@ static void tell_waits(struct finding *f, const struct lookup *l, const struct w
 struct finding *waits_finding(const struct rule *rule, const struct analysis *a, struct findings *out, bool is_storm)
 {
 	const struct lookup *l = out->look;
-	const double share = l->of ? lookup_share(l, SHARE_SYNC) : 0;
 	struct waits w;
 	struct finding *f;
 
-	if (share < a->limits.finding_min_share)
+	if (!l->of || lookup_share(l, SHARE_SYNC) < a->limits.finding_min_share)
 		return NULL;
 	w = waits_of(l);
-	if (w.is_storm != is_storm || w.idle_ns == 0)
+	if (w.is_storm != is_storm || w.idle_ns == 0 || share_of(l, &w) < a->limits.finding_min_share)
 		return NULL;
-	f = finding_add(out, rule, share >= a->limits.class_primary_share ? FINDING_CONFIRMED : FINDING_SUSPECTED);
+	f = finding_add(out, rule, share_of(l, &w) >= a->limits.class_primary_share ? FINDING_CONFIRMED : FINDING_SUSPECTED);
 	tell_waits(f, l, &w);
 	return f;
 }

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "base/text.h"
+#include "import/import.h"
 #include "test/test.h"
 
 struct run {
@@ -298,4 +299,91 @@ TEST(labelled, is_kernel_where_two_processes_fill_one_device)
 
 	expect_class(&v, BOTTLENECK_KERNEL);
 	EXPECT_NEAR(v.share[SHARE_NONE], 0, 0);
+}
+
+/* ---- recorded ones: programs of tools/gpu/labelled.py ---- */
+
+/* All have five steps. */
+static struct verdict analyse_capture(struct run *r, const char *name)
+{
+	const struct analysis_args args = { .limits = thresholds_default() };
+	const struct import_options options = { .rank = NULL_i32 };
+	const struct ui ui = { 0 };
+	char path[100];
+	const char *paths[] = { path };
+	struct err err;
+
+	snprintf(path, sizeof(path), "test/data/labelled/%s.json.gz", name);
+	r->trace = import_open(paths, 1, &options, &ui, &err);
+	if (!r->trace)
+		test_fail(__FILE__, __LINE__, "%s", err.text);
+	EXPECT_DONE(analysis_run(&r->a, r->trace, &args, &r->arena, &err), err);
+	EXPECT_EQ_INT(r->a.scope.n_used, 5);
+	return r->a.devices[0].verdict;
+}
+
+/* The CPU works 15 ms a step while the device has 25 ms of products to do. The recording opens while it is behind. */
+TEST(labelled, is_compute_where_a_loader_hides_behind_queued_products)
+{
+	RUN(r);
+	const struct verdict v = analyse_capture(&r, "loader_hidden");
+
+	expect_class(&v, BOTTLENECK_COMPUTE);
+	EXPECT(v.is_confirmed);
+	EXPECT(v.share[SHARE_KERNEL] > 0.99);
+	for (size_t i = 0; i < r.a.scope.n_steps; i++) {
+		const struct scope_step *s = &r.a.scope.steps[i];
+
+		/* 16 products of 1.6 ms each; the first step has no more of them than the others. */
+		EXPECT_NEAR((double)interval_ns(s->completion), 25.9e6, 0.5e6);
+		EXPECT(s->completion.start_ns > s->host.start_ns);
+	}
+}
+
+TEST(labelled, is_copy_where_pinned_copies_stand_in_the_stream_of_the_kernels)
+{
+	RUN(r);
+	const struct verdict v = analyse_capture(&r, "pinned_in_line");
+
+	expect_class(&v, BOTTLENECK_COPY);
+	EXPECT(v.share[SHARE_COPY] > 0.98);
+}
+
+/* The function that the stream waits for is not on record, nor is the call that asked for it. */
+TEST(labelled, is_not_decided_where_nothing_tells_of_a_host_function_in_the_stream)
+{
+	RUN(r);
+	const struct verdict v = analyse_capture(&r, "host_callback");
+
+	expect_class(&v, BOTTLENECK_UNDECIDED);
+	EXPECT(strstr(v.reason, "no record shows"));
+}
+
+TEST(labelled, is_latency_where_four_blocks_are_all_there_is)
+{
+	RUN(r);
+	const struct verdict v = analyse_capture(&r, "few_blocks");
+
+	expect_class(&v, BOTTLENECK_LATENCY);
+	EXPECT(v.is_confirmed);
+}
+
+TEST(labelled, is_alloc_where_each_tensor_is_given_back)
+{
+	RUN(r);
+	const struct verdict v = analyse_capture(&r, "cache_emptied");
+
+	expect_class(&v, BOTTLENECK_ALLOC);
+	EXPECT(v.is_confirmed);
+	EXPECT(v.share[SHARE_ALLOC] > 0.9);
+}
+
+/* Batches come two at a time, so every other step is short. */
+TEST(labelled, is_data_where_two_workers_are_too_slow)
+{
+	RUN(r);
+	const struct verdict v = analyse_capture(&r, "workers_slow");
+
+	expect_class(&v, BOTTLENECK_DATA);
+	EXPECT(v.is_confirmed);
 }

@@ -88,6 +88,52 @@ TEST(streams_serial, speaks_of_streams_that_take_turns)
 	told_end(&told);
 }
 
+/* Before each m a fill of 1 us, which waits for an event behind k. In the second text nothing says which event. */
+#define STREAM_FILLS \
+	"nvtx step kind=push thread=1 source_row=1 0..100000\n" \
+	"nvtx step kind=push thread=1 source_row=2 100000..200000\n" \
+	"api cudaLaunchKernel thread=1 correlation=1 1000..4000\n" \
+	"kernel k stream=7 correlation=1 6000..46000\n" \
+	"api cudaEventRecord thread=1 correlation=11 4000..4100\n" \
+	"api cudaStreamWaitEvent thread=1 correlation=12 4200..4300\n" \
+	"api cudaMemsetAsync thread=1 correlation=2 4400..4900\n" \
+	"memset stream=8 correlation=2 bytes=4 46000..47000\n" \
+	"api cudaLaunchKernel thread=1 correlation=3 5000..8000\n" \
+	"kernel m stream=8 correlation=3 47000..77000\n" \
+	"api cudaLaunchKernel thread=1 correlation=4 101000..104000\n" \
+	"kernel k stream=7 correlation=4 106000..146000\n" \
+	"api cudaEventRecord thread=1 correlation=21 104000..104100\n" \
+	"api cudaStreamWaitEvent thread=1 correlation=22 104200..104300\n" \
+	"api cudaMemsetAsync thread=1 correlation=5 104400..104900\n" \
+	"memset stream=8 correlation=5 bytes=4 146000..147000\n" \
+	"api cudaLaunchKernel thread=1 correlation=6 105000..108000\n" \
+	"kernel m stream=8 correlation=6 147000..177000\n"
+
+TEST(streams_serial, counts_kernels_behind_a_fill_that_waits)
+{
+	const struct finding *f;
+	struct told told;
+
+	tell(&told, STREAM_FILLS "cuda_event event=5 stream=7 correlation=11\n"
+				 "sync kind=2 event=5 stream=8 correlation=12 4200..4300\n"
+				 "cuda_event event=6 stream=7 correlation=21\n"
+				 "sync kind=2 event=6 stream=8 correlation=22 104200..104300\n");
+	f = told_by(&told, "streams.serial");
+	EXPECT(f);
+	EXPECT_EQ_INT(told_value(f, "n"), 2);
+	EXPECT_EQ_INT(told_value(f, "held"), 2);
+	EXPECT_EQ_INT(told_value(f, "unknown"), 0);
+	EXPECT(!f->own_statement);
+	told_end(&told);
+	tell(&told, STREAM_FILLS);
+	f = told_by(&told, "streams.serial");
+	EXPECT(f);
+	EXPECT_EQ_INT(told_value(f, "held"), 0);
+	EXPECT_EQ_INT(told_value(f, "unknown"), 2);
+	EXPECT(f->own_statement);
+	told_end(&told);
+}
+
 TEST(streams_serial, is_silent_where_they_overlap_at_all)
 {
 	struct told told;

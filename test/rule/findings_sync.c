@@ -79,7 +79,33 @@ TEST(sync_blocking, speaks_of_one_wait_a_step)
 	EXPECT_EQ_INT(f->state, FINDING_CONFIRMED);
 	EXPECT_EQ_INT(f->time_ns, 2 * 26000);
 	EXPECT_EQ_INT(told_value(f, "per_step"), 1);
-	EXPECT_EQ_INT(told_value(f, "refill"), told.analysis.devices[0].idle_sums.refill_ns);
+	EXPECT_EQ_INT(told_value(f, "refill"), 2 * 24000); /* from 31 to 55, when the second launch is asked for */
+	told_end(&told);
+	text_end(&t);
+}
+
+/* Ten loops of 50 us: each launches a kernel that runs from 6 to 14. The first wait begins at 7, the others at 20: late. */
+TEST(sync_blocking, takes_no_time_of_waits_for_what_had_ended)
+{
+	struct text t = { 0 };
+	struct told told;
+	const struct finding *f;
+
+	for (int i = 0; i < 10; i++) {
+		const int b = 50000 * i;
+
+		text_print(&t, "api cudaLaunchKernel thread=1 correlation=%d %d..%d\n", i + 1, b + 1000, b + 4000);
+		text_print(&t, "kernel k%d stream=7 correlation=%d %d..%d\n", i, i + 1, b + 6000, b + 14000);
+		text_print(&t, "api cudaDeviceSynchronize thread=1 %d..%d\n", b + (i ? 20000 : 7000),
+			   b + (i ? 25000 : 15000));
+	}
+	tell(&told, t.p);
+	f = told_by(&told, "sync.blocking");
+	EXPECT(f);
+	EXPECT_EQ_INT(told_value(f, "n"), 1);
+	EXPECT_EQ_INT(f->time_ns, 42000); /* the gap behind it; the late ones take 8 times 5 us more */
+	EXPECT(told_value(f, "refill") <= 42000);
+	EXPECT_EQ_INT(told_value(told_by(&told, "sync.late"), "n"), 9);
 	told_end(&told);
 	text_end(&t);
 }
@@ -179,6 +205,31 @@ TEST(launch_bound, splits_what_launches_cost_and_names_candidates)
 	EXPECT(strstr(finding_say(f, &f->rule->advice, false, &told.arena),
 		      "2 of 2 steps launch the same sequence of kernels: capture the step as a CUDA graph"));
 	EXPECT(!told_by(&told, "launch.tiny_kernels")); /* too few to judge */
+	told_end(&told);
+	text_end(&t);
+}
+
+/* Three replays of ten nodes, 1 us each and as much from one to the next: a graph is no advice. */
+TEST(launch_bound, does_not_advise_graphs_where_they_are)
+{
+	struct text t = { 0 };
+	struct told told;
+	const struct finding *f;
+	const char *advice;
+
+	for (int i = 0; i < 3; i++) {
+		text_print(&t, "api cudaGraphLaunch thread=1 correlation=%d %d..%d\n", i + 1, 20000 * i,
+			   20000 * i + 3000);
+		for (int k = 0; k < 10; k++)
+			text_print(&t, "kernel k%d stream=7 correlation=%d graph=5 graph_node=%d %d..%d\n", k, i + 1, k + 1,
+				   20000 * i + 5000 + 2000 * k, 20000 * i + 6000 + 2000 * k);
+	}
+	tell(&told, t.p);
+	f = told_by(&told, "launch.bound");
+	EXPECT(f);
+	advice = finding_say(f, &f->rule->advice, false, &told.arena);
+	EXPECT(strstr(advice, "replayed by graphs already"));
+	EXPECT(!strstr(advice, "capture the step"));
 	told_end(&told);
 	text_end(&t);
 }
