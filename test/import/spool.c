@@ -349,6 +349,71 @@ TEST(import_spool, makes_rows_of_every_kind_of_record)
 	trace_close(t);
 }
 
+/* As an H200 with CUPTI 13.0 tells them: devices are 0 also where the host is meant, and a context is not told. */
+TEST(import_spool, reads_migrations_and_faults_of_unified_memory)
+{
+	struct spool s = spool_of(SPOOL_CUDA | SPOOL_UNIFIED_MEMORY | SPOOL_CPU_FAULTS | SPOOL_GPU_FAULTS);
+	struct spool_file *f = spool_file(&s, 100);
+	struct trace *t;
+
+	spool_segment(f, 101, 900);
+	put_tables(f);
+	spool_put_call(f, 0, 950, 10, 0); /* no call of theirs */
+	PUT(f, SPOOL_MIGRATION, 0, spool_migration, .kind = 3, .start_ns = 1000, .value = 0x7f0c3cfa1efa,
+	    .address = 0x7f0000010000, .flags = 2);
+	PUT(f, SPOOL_MIGRATION, 0, spool_migration, .kind = 3, .start_ns = 1100, .address = 0x7f0000020000, .flags = 1);
+	PUT(f, SPOOL_MIGRATION, 0, spool_migration, .kind = 4, .start_ns = 2000, .end_ns = 2100, .value = 9,
+	    .address = 0x7f0000010000, .flags = 1);
+	PUT(f, SPOOL_MIGRATION, 0, spool_migration, .kind = 1, .start_ns = 2010, .end_ns = 2090, .value = 65536,
+	    .address = 0x7f0000010000, .flags = 2);
+	PUT(f, SPOOL_MIGRATION, 0, spool_migration, .kind = 8, .start_ns = 3000, .end_ns = 3050, .value = 4096,
+	    .address = 0x7f0000010000, .src = 0, .dst = 1, .flags = 5);
+	spool_lend(f);
+	*(struct cupti_unified_memory *)spool_raw(f, CUPTI_UNIFIED_MEMORY, 104) = (struct cupti_unified_memory){
+		.kind = CUPTI_UNIFIED_MEMORY, .counter = 3, .value = 0x44, .start = 4000, .address = 0x7f0000030000, .flags = 2,
+	};
+	*(struct cupti_unified_memory *)spool_raw(f, CUPTI_UNIFIED_MEMORY, 104) = (struct cupti_unified_memory){
+		.kind = CUPTI_UNIFIED_MEMORY, .counter = 2, .value = 8192, .start = 4100, .end = 4200,
+		.address = 0x7f0000030000, .flags = 2,
+	};
+	t = spool_trace(&s);
+
+	EXPECT_EQ_INT(t->page_fault.n, 4);
+	EXPECT_EQ_INT(t->page_fault.n_faults[0], 1);
+	EXPECT(t->page_fault.instruction[0] == 0x7f0c3cfa1efa);
+	EXPECT_EQ_TEXT(trace_text(t, t->page_fault.symbol[0]), "0x7f0c3cfa1efa");
+	EXPECT_EQ_INT(t->page_fault.is_unresolved[0], 1);
+	EXPECT(t->page_fault.device_number[0] == NULL_i32 && t->page_fault.access[0] == NULL_i32);
+	EXPECT(t->page_fault.end_ns[0] == NULL_i64);
+	EXPECT_EQ_TEXT(trace_text(t, t->page_fault.symbol[1]), "0x0");
+	EXPECT_EQ_INT(t->page_fault.n_faults[2], 9);
+	EXPECT_EQ_INT(t->page_fault.device_number[2], 0);
+	EXPECT_EQ_INT(t->page_fault.access[2], 1);
+	EXPECT(t->page_fault.instruction[2] == NULL_u64 && t->page_fault.is_unresolved[2] == NULL_u8);
+	EXPECT_EQ_TEXT(trace_text(t, t->page_fault.symbol[3]), "0x44");
+
+	EXPECT_EQ_INT(t->memcpy.n, 3);
+	for (ref i = 0; i < 3; i++) {
+		const ref track = t->memcpy.track[i];
+
+		EXPECT_EQ_INT(t->memcpy.correlation[i], 0);
+		EXPECT_EQ_INT(t->memcpy.src_kind[i], MEMORY_UNKNOWN);
+		EXPECT_EQ_INT(t->memcpy.dst_kind[i], MEMORY_UNKNOWN);
+		EXPECT_EQ_INT(t->stream.number[track], 0);
+		EXPECT_EQ_INT(t->stream.device_number[track], t->memcpy.kind[i] == MEMCPY_UVM_DTOD);
+		EXPECT_EQ_INT(t->stream.context[track], 0);
+		EXPECT(!t->memcpy.launch || t->memcpy.launch[i] == NULL_ref);
+		EXPECT(t->memcpy.bytes[i] == (t->memcpy.kind[i] == MEMCPY_UVM_HTOD ? 65536u :
+					      t->memcpy.kind[i] == MEMCPY_UVM_DTOH ? 8192u : 4096u));
+		EXPECT_EQ_INT(t->memcpy.migration_cause[i], t->memcpy.kind[i] == MEMCPY_UVM_DTOD ? 5 : 2);
+		EXPECT_EQ_INT(t->memcpy.src_device[i], t->memcpy.kind[i] == MEMCPY_UVM_DTOD ? 0 : NULL_i32);
+		EXPECT_EQ_INT(t->memcpy.dst_device[i], t->memcpy.kind[i] == MEMCPY_UVM_DTOD ? 1 : NULL_i32);
+	}
+	EXPECT_EQ_TEXT(spool_books(t, "unified memory"), "5/5/0/0/0");
+	EXPECT_EQ_TEXT(spool_books(t, "lent record"), "2/2/0/0/0");
+	trace_close(t);
+}
+
 TEST(import_spool, reads_one_file_of_a_spool_by_itself)
 {
 	struct spool s = spool_of(SPOOL_CUDA);

@@ -241,6 +241,11 @@ enum count spool_read_graph_run(struct target *t, uint32_t word, const char *p, 
 
 enum { UVM_HTOD = 1, UVM_DTOH, UVM_CPU_FAULT, UVM_GPU_FAULT, UVM_THRASHING, UVM_THROTTLING, UVM_REMOTE_MAP, UVM_DTOD };
 
+/*
+ * A migration is of no context, stream or call, and of no kind of memory that
+ * its record tells; Nsight Systems writes 0, 0, 0 and unknown. The devices are
+ * told by the record of a copy between two, the host is device 0 in others.
+ */
 static enum count add_unified_copy(struct target *t, const struct spool_migration *m)
 {
 	struct memcpy_row row = row_null_memcpy;
@@ -248,18 +253,34 @@ static enum count add_unified_copy(struct target *t, const struct spool_migratio
 
 	if (why)
 		return spool_lose(t, why, "unified memory");
-	row.track = spool_track(t, m->kind == UVM_DTOH ? m->src : m->dst, UINT32_MAX, UINT32_MAX);
+	row.track = spool_track(t, m->kind == UVM_DTOH ? m->src : m->dst, 0, m->stream);
 	row.bytes = m->value;
 	row.kind = m->kind == UVM_HTOD ? MEMCPY_UVM_HTOD : m->kind == UVM_DTOH ? MEMCPY_UVM_DTOH : MEMCPY_UVM_DTOD;
-	row.src_kind = row.dst_kind = MEMORY_MANAGED;
-	row.src_device = device_or_null(m->src);
-	row.dst_device = device_or_null(m->dst);
+	row.src_kind = row.dst_kind = MEMORY_UNKNOWN;
+	row.correlation = 0;
+	if (m->kind == UVM_DTOD) {
+		row.src_device = device_or_null(m->src);
+		row.dst_device = device_or_null(m->dst);
+	}
 	row.migration_cause = m->flags < NULL_u8 ? (uint8_t)m->flags : NULL_u8;
 	row.address = m->address;
 	builder_add_memcpy(t->b, &row);
 	return COUNT_KEPT;
 }
 
+static str_id address_text(struct target *t, uint64_t address)
+{
+	char text[2 + 16], *p = text + sizeof(text);
+
+	do
+		*--p = "0123456789abcdef"[address & 15];
+	while (address >>= 4);
+	*--p = 'x';
+	*--p = '0';
+	return builder_intern(t->b, p, (size_t)(text + sizeof(text) - p));
+}
+
+/* The value of a fault of a device is how many were met at once; of one of the CPU, the instruction. */
 static enum count add_fault(struct target *t, const struct spool_migration *m)
 {
 	const bool on_device = m->kind == UVM_GPU_FAULT;
@@ -271,10 +292,15 @@ static enum count add_fault(struct target *t, const struct spool_migration *m)
 		return spool_lose(t, why, "unified memory");
 	row.process = t->process;
 	row.address = m->address;
-	row.n_faults = bytes_or_null(m->value);
 	if (on_device) {
+		row.n_faults = bytes_or_null(m->value);
 		row.device_number = device_or_null(m->src);
 		row.access = device_or_null(m->flags);
+	} else {
+		row.n_faults = 1;
+		row.instruction = m->value;
+		row.symbol = address_text(t, m->value);
+		row.is_unresolved = 1;
 	}
 	builder_add_page_fault(t->b, &row);
 	return COUNT_KEPT;

@@ -148,7 +148,7 @@ static enum count add_migration(struct target *t, const struct raw *raw)
 	RAW(cupti_unified_memory, c);
 	const struct spool_migration m = {
 		.kind = c.counter, .start_ns = c.start, .end_ns = c.end, .value = c.value, .address = c.address,
-		.src = c.src, .dst = c.dst, .flags = c.flags,
+		.src = c.src, .dst = c.dst, .stream = c.stream, .flags = c.flags,
 	};
 
 	return spool_add_migration(t, &m);
