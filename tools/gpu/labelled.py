@@ -2,7 +2,7 @@
 
 With PLAIN=1 one pattern runs its steps in NVTX ranges "step" between
 cudaProfilerStart and cudaProfilerStop; otherwise each runs under torch.profiler
-and leaves DIR/NAME.json.gz. GPU_LOCK names a file that is locked before CUDA is
+and leaves DIR/NAME.json.gz, or with WITH_STACK=1 DIR/NAME.stacks.json.gz. GPU_LOCK names a file that is locked before CUDA is
 used: programs that start side by side then measure one after the other.
 
 A pattern is a function that prepares and returns its step. What it says of the
@@ -545,7 +545,7 @@ def plain(step):
 
 def profiled(step, path):
     from torch.profiler import ProfilerActivity, profile, schedule
-    with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA], record_shapes=True,
+    with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA], record_shapes=True, with_stack=bool(os.environ.get("WITH_STACK")),
                  schedule=schedule(wait=1, warmup=1, active=N_STEPS, repeat=1),
                  on_trace_ready=lambda p: p.export_chrome_trace(path)) as p:
         for _ in range(N_STEPS + 2):
@@ -565,7 +565,7 @@ def milliseconds(step):
 def main(out, names):
     if os.environ.get("GPU_LOCK"):
         fcntl.flock(os.open(os.environ["GPU_LOCK"], os.O_RDWR | os.O_CREAT), fcntl.LOCK_EX)
-    failed = 0
+    failed, suffix = 0, ".stacks.json.gz" if os.environ.get("WITH_STACK") else ".json.gz"
     for name in names:
         signal.alarm(60 if name == "compiled" else 30)  # one that hangs ends this process, not the plan
         torch.manual_seed(0)
@@ -575,7 +575,7 @@ def main(out, names):
             for _ in range(4):
                 step()
             took = milliseconds(step)
-            plain(step) if os.environ.get("PLAIN") else profiled(step, os.path.join(out, name + ".json.gz"))
+            plain(step) if os.environ.get("PLAIN") else profiled(step, os.path.join(out, name + suffix))
             print(f"{name}: {took:.1f} ms a step", flush=True)
         except Exception:
             failed += 1

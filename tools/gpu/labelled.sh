@@ -2,6 +2,8 @@
 # tools/gpu/labelled.sh DIST DEBS OUT SECONDS [NAME...] - every pattern of labelled.py under
 # torch.profiler, nsys and fathom profile; verdicts.py says what fathom makes of the captures.
 #
+# DIALECTS is "torch nsys fathom" unless set; further ones are stacks (torch.profiler with_stack)
+# and nsys-os (nsys with calls of the operating system, samples and scheduling).
 # DIST is an unpacked `make dist`; DEBS a folder with the libraries that nsys needs (see
 # correct.sh). No run starts after SECONDS. Three programs start and finish side by side, but
 # use the GPU one after the other. OUT gets captures-N.tar.gz, at most 15 MiB each.
@@ -29,12 +31,15 @@ job() {
 	log=$what.${names%%,*}.log
 	case $what in
 	torch) timeout 150 python3 "$LABELLED" captures "$names" >"$log" 2>&1 ;;
-	nsys)
-		PLAIN=1 LD_LIBRARY_PATH=$LIBS timeout 90 "$NSYS" profile --trace=cuda,nvtx -c cudaProfilerApi \
-			--capture-range-end=stop --cuda-graph-trace=node --sample=none --cpuctxsw=none -f true -o "$names" \
+	stacks) WITH_STACK=1 timeout 150 python3 "$LABELLED" captures "$names" >"$log" 2>&1 ;;
+	nsys | nsys-os)
+		file=$names options="--trace=cuda,nvtx --sample=none --cpuctxsw=none"
+		[ $what = nsys ] || file=$names.os options="--trace=cuda,nvtx,osrt --sample=process-tree --cpuctxsw=process-tree"
+		PLAIN=1 LD_LIBRARY_PATH=$LIBS timeout 90 "$NSYS" profile $options -c cudaProfilerApi \
+			--capture-range-end=stop --cuda-graph-trace=node -f true -o "$file" \
 			python3 "$LABELLED" . "$names" >"$log" 2>&1
-		LD_LIBRARY_PATH=$LIBS timeout 60 "$NSYS" export -t sqlite -f true -o "$names.sqlite" "$names.nsys-rep" >>"$log" 2>&1 &&
-			gzip "$names.sqlite" && mv "$names.sqlite.gz" captures/ ;;
+		LD_LIBRARY_PATH=$LIBS timeout 60 "$NSYS" export -t sqlite -f true -o "$file.sqlite" "$file.nsys-rep" >>"$log" 2>&1 &&
+			gzip "$file.sqlite" && mv "$file.sqlite.gz" captures/ ;;
 	fathom)
 		PLAIN=1 timeout 90 "$DIST/bin/fathom" profile -q -f -c cudaProfilerApi --capture-range-end=stop -o "$names" \
 			python3 "$LABELLED" . "$names" >"$log" 2>&1
@@ -48,8 +53,12 @@ export -f job
 export SECONDS_AT_START=$(date +%s)
 {
 	for ((i = 0; i < ${#names[@]}; i += 8)); do
-		echo torch "$(IFS=,; echo "${names[*]:i:8}")"
-		for name in "${names[@]:i:8}"; do echo nsys "$name"; echo fathom "$name"; done
+		for dialect in ${DIALECTS:-torch nsys fathom}; do
+			case $dialect in
+			torch | stacks) echo "$dialect" "$(IFS=,; echo "${names[*]:i:8}")" ;;
+			*) for name in "${names[@]:i:8}"; do echo "$dialect" "$name"; done ;;
+			esac
+		done
 	done
 } | xargs -P 3 -L 1 bash -c 'job "$@"' job
 
@@ -66,8 +75,9 @@ for file in *; do
 	files+=("$file") used=$((used + size)) all=$((all + size))
 done
 pack
-printf '%-18s %12s %12s %12s\n' pattern torch nsys fathom
+printf '%-18s %9s %9s %9s %9s %9s\n' pattern torch stacks nsys nsys-os fathom
 size_of() { stat -c %s "$1" 2>/dev/null || echo -; }
 for name in "${names[@]}"; do
-	printf '%-18s %12s %12s %12s\n' "$name" "$(size_of "$name.json.gz")" "$(size_of "$name.sqlite.gz")" "$(size_of "$name.fathom")"
+	printf '%-18s %9s %9s %9s %9s %9s\n' "$name" "$(size_of "$name.json.gz")" "$(size_of "$name.stacks.json.gz")" \
+		"$(size_of "$name.sqlite.gz")" "$(size_of "$name.os.sqlite.gz")" "$(size_of "$name.fathom")"
 done

@@ -14,7 +14,7 @@ import sys
 sys.dont_write_bytecode = True
 from labelled import LABELS
 
-DIALECTS = {"torch": ".json.gz", "nsys": ".sqlite.gz", "fathom": ".fathom"}
+DIALECTS = {"torch": ".json.gz", "stacks": ".stacks.json.gz", "nsys": ".sqlite.gz", "nsys-os": ".os.sqlite.gz", "fathom": ".fathom"}
 
 
 def judge(label, word, mixed):
