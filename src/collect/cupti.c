@@ -429,14 +429,14 @@ static bool is_always_heard(uint32_t domain, uint32_t id)
 	return domain == CUPTI_DRIVER && (id == profiler_start || id == profiler_stop || id == managed_alloc);
 }
 
-/* A call that this CUPTI names and this driver does not have cannot be made: no word of that. */
+/* A call that this CUPTI names and this driver does not have is no parameter: it cannot be made either. */
 static void switch_call(uint32_t domain, uint32_t id, bool on)
 {
 	const CUptiResult_ result = collector.cupti.EnableCallback(on, collector.subscriber, domain, id);
 	const char *name = NULL;
 	char text[200];
 
-	if (result == CUPTI_SUCCESS_ || !on)
+	if (result == CUPTI_SUCCESS_ || result == CUPTI_INVALID_PARAMETER_ || !on)
 		return;
 	collector.cupti.GetCallbackName(domain, id, &name);
 	snprintf(text, sizeof(text), "cuptiEnableCallback: %.60s: %.60s: its calls are not recorded", name ? name : "?",

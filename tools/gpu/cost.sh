@@ -1,5 +1,5 @@
 #!/bin/bash
-# tools/gpu/cost.sh DIST DEBS ROUNDS SECONDS [PROGRAM...] - cost.py with the programs built and nsys found (see correct.sh).
+# tools/gpu/cost.sh DIST DEBS ROUNDS SECONDS [windows | PROGRAM...] - cost.py, or cost_windows.py, with the programs built and nsys found (see correct.sh).
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 dist=$(realpath "$1") debs=$(realpath "$2")
@@ -12,4 +12,8 @@ printf '#!/bin/sh\nLD_LIBRARY_PATH=%s exec %s "$@"\n' "$libs" "$found" >nsys && 
 for program in launch graph; do timeout 100 nvcc -arch=sm_90 -O2 -o $program "$here/$program.cu"; done
 date -u +%F; nvidia-smi --query-gpu=name,driver_version --format=csv,noheader; ./nsys --version; "$dist/bin/fathom" --version
 shift 2
-python3 "$here/cost.py" "$dist" "$PWD/nsys" "$@"
+if [ "${3:-}" = windows ]; then
+	python3 "$here/cost_windows.py" "$dist" "$PWD/nsys" "$1" "$2"
+else
+	python3 "$here/cost.py" "$dist" "$PWD/nsys" "$@"
+fi

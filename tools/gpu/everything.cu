@@ -1,5 +1,6 @@
-// everything.cu [wait] - one of each kind of record; with `wait`, sleeps at the end instead of ending.
+// everything.cu [wait [N]] - one of each kind of record; with `wait`, N times, then sleeps.
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <cuda_runtime.h>
 #include <nvtx3/nvToolsExt.h>
@@ -19,7 +20,7 @@ __global__ void add(float *x, int n, float by)
 			return fprintf(stderr, "%s: %s\n", #call, cudaGetErrorString(status_)), 1;                     \
 	} while (0)
 
-int main(int argc, char **argv)
+static int work(void)
 {
 	const int n = 1 << 20;
 	const size_t bytes = n * sizeof(float);
@@ -105,9 +106,22 @@ int main(int argc, char **argv)
 	MUST(cudaFree(managed));
 	MUST(cudaFree(a));
 	MUST(cudaFree(b));
-	printf("done %.3f\n", ms);
+	MUST(cudaFreeHost(pinned));
+	delete[] pageable;
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	const bool waits = argc > 1 && !strcmp(argv[1], "wait");
+	const int n = waits && argc > 2 ? atoi(argv[2]) : 1;
+
+	for (int i = 0; i < n; i++)
+		if (work())
+			return 1;
+	puts("done");
 	fflush(stdout);
-	if (argc > 1 && !strcmp(argv[1], "wait"))
+	if (waits)
 		sleep(3600);
 	return 0;
 }

@@ -30,7 +30,7 @@ PY
 
 um="--cuda-um-cpu-page-faults=true --cuda-um-gpu-page-faults=true --cuda-memory-usage=true"
 echo "== unified memory and memory: fathom, nsys"
-timeout 60 "$dist/bin/fathom" profile -q -f -o um $um ./everything 2>&1 | grep -v '^done'
+timeout 60 "$dist/bin/fathom" profile -f -o um $um ./everything 2>&1 | grep -v '^done'
 LD_LIBRARY_PATH=$libs timeout 60 "$nsys" profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -f true -o um $um \
 	--cuda-graph-trace=node ./everything 2>&1 | tail -2
 LD_LIBRARY_PATH=$libs timeout 60 "$nsys" export -t sqlite -f true -o um.nsys.sqlite um.nsys-rep >/dev/null 2>&1
@@ -38,14 +38,15 @@ LD_LIBRARY_PATH=$libs timeout 60 "$nsys" export -t sqlite -f true -o um.nsys.sql
 tables um.sqlite um.nsys.sqlite
 for report in um_sum um_total_sum um_cpu_page_faults_sum cuda_gpu_mem_size_sum; do
 	echo "-- $report: nsys of its own, fathom of nsys's, fathom of its own"
-	LD_LIBRARY_PATH=$libs timeout 30 "$nsys" stats -q --force-export=false -r $report -f csv um.nsys.sqlite 2>&1 | tail -9 | tee "$out/$report.nsys.csv"
+	LD_LIBRARY_PATH=$libs timeout 30 "$nsys" stats -q --force-export=false -r $report -f csv um.nsys.sqlite 2>&1 | tee "$report.nsys.csv" | tail -9
 	timeout 30 "$dist/bin/fathom" stats -q -r $report -f csv um.nsys.sqlite 2>&1 | tail -9
 	timeout 30 "$dist/bin/fathom" stats -q -r $report -f csv um.fathom 2>&1 | tail -9
 done
-gzip -c um.nsys.sqlite >"$out/everything.nsys.sqlite.gz"; cp um.fathom "$out/everything.fathom"
+gzip um.nsys.sqlite
+tar czf "$out/everything.tar.gz" um.nsys.sqlite.gz um.fathom ./*.nsys.csv
 
 echo "== events: fathom, nsys with --cuda-event-trace=true"
-timeout 60 "$dist/bin/fathom" profile -q -f -o ev --cuda-event-trace=true ./everything 2>&1 | grep -v '^done'
+timeout 60 "$dist/bin/fathom" profile -f -o ev --cuda-event-trace=true ./everything 2>&1 | grep -v '^done'
 LD_LIBRARY_PATH=$libs timeout 60 "$nsys" profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -f true -o ev \
 	--cuda-event-trace=true ./everything 2>&1 | tail -1
 LD_LIBRARY_PATH=$libs timeout 60 "$nsys" export -t sqlite -f true -o ev.nsys.sqlite ev.nsys-rep >/dev/null 2>&1
@@ -54,16 +55,13 @@ tables ev.sqlite ev.nsys.sqlite
 
 echo "== killed with its launcher"
 mkdir spool
-setsid "$dist/bin/fathom" profile -q -f -o killed --spool "$PWD/spool" $um ./everything wait >killed.out 2>&1 &
+setsid "$dist/bin/fathom" profile -q -f -o killed --spool "$PWD/spool" $um ./everything wait 20 >killed.out 2>&1 &
 killed=$!
 for i in $(seq 100); do grep -q done killed.out && break; sleep 0.2; done
-sleep 2
 pkill -9 -s "$killed"; sleep 0.5
 find spool -type f | head; du -sh spool
 tar czf "$out/killed-spool.tar.gz" -C spool . ; ls -la "$out/killed-spool.tar.gz"
-for spool in $(find spool -mindepth 1 -maxdepth 1); do
-	timeout 30 "$dist/bin/fathom" import -q -f -o killed.fathom "$spool" 2>&1 | tail -5
-done
+timeout 30 "$dist/bin/fathom" import -q -f -o killed.fathom spool/* 2>&1 | tail -5
 "$dist/bin/fathom" export -q -t sqlite -f -o killed.sqlite killed.fathom && tables killed.sqlite
 
 [ -n "$cuptis" ] || exit 0
