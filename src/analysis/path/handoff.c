@@ -8,6 +8,7 @@
 #include "analysis/path/handoff.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "analysis/path/path_parts.h"
 #include "analysis/timeline/timeline_parts.h"
@@ -37,11 +38,14 @@ struct returns {
 	size_t n;
 };
 
+/* Tables with rows of waits. */
+enum { WAITS_OF_SYSTEM, WAITS_OF_PYTHON, WAITS_OF_LOADERS, N_WAIT_ROWS };
+
 struct search {
 	const struct timeline *tl;
 	const struct relays *relays;
 	struct interval window;
-	struct walk rows; /* for rows of waits */
+	struct walk rows[N_WAIT_ROWS];
 	struct returns returns;
 	size_t at; /* in the returns: those of a thread are asked for in the order of time */
 	struct place_count *places; /* hashed, a block */
@@ -142,14 +146,49 @@ static size_t return_after(const struct returns *r, size_t from, int64_t at_ns)
 	return low;
 }
 
-/* Waits on record in a pause: those that are short are locks, not waits for work. */
-static void find_waits(struct search *s, struct pause *p)
+/* A loader that takes batches from other processes: it works only in them. */
+static bool is_taking_batches(const char *name)
+{
+	return name && strncmp(name, "enumerate(DataLoader)", 21) == 0 && strstr(name, "MultiProcessing");
+}
+
+static void begin_rows(struct search *s, struct arena *scratch)
+{
+	static const struct need frames[] = { { TABLE_python_frame, BIT(python_frame, start_ns) |
+		                                                            BIT(python_frame, end_ns) |
+		                                                            BIT(python_frame, track) |
+		                                                            BIT(python_frame, name) } };
+	static const struct need ops[] = { { TABLE_op, BIT(op, start_ns) | BIT(op, end_ns) | BIT(op, track) |
+		                                               BIT(op, name) } };
+	struct trace *t = s->tl->trace;
+	struct err err;
+
+	for (size_t i = 0; i < N_WAIT_ROWS; i++)
+		s->rows[i] = (struct walk){ .tl = s->tl, .scratch = scratch,
+			                    .is_wait = arena_array(scratch, uint8_t, t->strings.n) };
+	walk_read_evidence(&s->rows[WAITS_OF_SYSTEM]);
+	if (trace_need(t, frames, 1, &err))
+		s->rows[WAITS_OF_PYTHON].waits = (struct spans){ t->python_frame.n, t->python_frame.start_ns,
+			                                         t->python_frame.end_ns, t->python_frame.track,
+			                                         t->python_frame.name, NULL };
+	if (trace_need(t, ops, 1, &err))
+		s->rows[WAITS_OF_LOADERS].waits =
+			(struct spans){ t->op.n, t->op.start_ns, t->op.end_ns, t->op.track, t->op.name, is_taking_batches };
+}
+
+static bool has_rows(const struct search *s)
+{
+	return s->rows[WAITS_OF_SYSTEM].waits.n + s->rows[WAITS_OF_PYTHON].waits.n + s->rows[WAITS_OF_LOADERS].waits.n > 0;
+}
+
+/* Waits on record in a pause, by the first table that has some: those that are short are locks, not waits for work. */
+static void find_waits(struct search *s, struct pause *p, struct walk *rows)
 {
 	const ref track = s->tl->threads[s->tl->calls[p->call].thread].thread;
-	const size_t n = walk_find_waits(&s->rows, track, p->start_ns, p->end_ns);
+	const size_t n = walk_find_waits(rows, track, p->start_ns, p->end_ns);
 
 	for (size_t i = 0; i < n; i++) {
-		const struct mark mark = s->rows.marks[i];
+		const struct mark mark = rows->marks[i];
 
 		if (mark.end_ns - mark.start_ns < LEAST_PAUSE_NS)
 			continue;
@@ -192,7 +231,8 @@ static bool find_pause(struct search *s, uint32_t call, struct pause *p)
 	    p->end_ns > s->window.end_ns ||
 	    relay_before(s->relays, call) != NULL_ref)
 		return false;
-	find_waits(s, p);
+	for (size_t i = 0; i < N_WAIT_ROWS && p->wait_ns == 0; i++)
+		find_waits(s, p, &s->rows[i]);
 	if (s->returns.n == 0)
 		return true;
 	from = return_after(&s->returns, s->at, p->start_ns);
@@ -329,11 +369,11 @@ struct handoffs handoffs_of(const struct timeline *tl, const struct relays *rela
 			    struct arena *arena)
 {
 	struct arena scratch = { 0 };
-	struct search s = { .tl = tl, .relays = relays, .window = window, .rows = { .tl = tl, .scratch = &scratch } };
+	struct search s = { .tl = tl, .relays = relays, .window = window };
 	const uint32_t *order = threads_by_process(tl, &scratch);
 	struct handoffs out = { 0 };
 
-	walk_read_evidence(&s.rows);
+	begin_rows(&s, &scratch);
 	for (size_t i = 0, end; i < tl->n_threads; i = end) {
 		const struct arena_mark mark = arena_mark(&scratch);
 		const ref process = tl->threads[order[i]].process;
@@ -341,7 +381,7 @@ struct handoffs handoffs_of(const struct timeline *tl, const struct relays *rela
 		for (end = i + 1; end < tl->n_threads && tl->threads[order[end]].process == process; end++)
 			;
 		find_returns(&s, order + i, process == NULL_ref ? 1 : end - i, &scratch);
-		if (s.returns.n > 0 || s.rows.waits.n > 0) {
+		if (s.returns.n > 0 || has_rows(&s)) {
 			walk_pauses(&s, order + i, end - i, false);
 			walk_pauses(&s, order + i, end - i, true);
 		}
@@ -358,7 +398,8 @@ struct handoffs handoffs_of(const struct timeline *tl, const struct relays *rela
 	}
 	block_end(s.out.of);
 	block_end(s.places);
-	block_end(s.rows.marks);
+	for (size_t i = 0; i < N_WAIT_ROWS; i++)
+		block_end(s.rows[i].marks);
 	arena_end(&scratch);
 	return out;
 }

@@ -4,7 +4,8 @@
  * Between two calls a thread works, or waits for another thread (a queue, a
  * condition variable), or for what is not on record. Two things tell:
  *
- *   (1) a row of a wait in the operating system: so long it did not work;
+ *   (1) a row of a wait: of the operating system, of a function of Python's that
+ *       waits, of a loader that takes its batches from other processes;
  *   (2) a call of another thread of the process that returned in the pause, as
  *       one does in most of the pauses, by time, at the same place of the
  *       program; or in the pause before a thread's first call. What handed

@@ -49,8 +49,11 @@ static bool counts(struct walk *w, const struct spans *s, size_t row)
 		return true;
 	if (name == NULL_str)
 		return false;
-	if (w->is_wait[name] == 0)
-		w->is_wait[name] = words_of(trace_text(w->tl->trace, name)) & (WORD_WAIT | WORD_SLEEP) ? 2 : 1;
+	if (w->is_wait[name] == 0) {
+		const char *text = trace_text(w->tl->trace, name);
+
+		w->is_wait[name] = (s->is_wait ? s->is_wait(text) : (words_of(text) & (WORD_WAIT | WORD_SLEEP)) != 0) ? 2 : 1;
+	}
 	return w->is_wait[name] == 2;
 }
 

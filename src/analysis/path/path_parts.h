@@ -22,6 +22,7 @@ struct spans {
 	const int64_t *start_ns, *end_ns;
 	const ref *track;
 	const str_id *name; /* NULL: all rows count */
+	bool (*is_wait)(const char *name); /* NULL: by the words of a function */
 };
 
 /* Writes pieces from the last one on. */

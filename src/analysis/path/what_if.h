@@ -27,6 +27,7 @@ struct change {
 	uint64_t n_tasks;
 	const char *reason;
 	bool is_linear; /* the set is scaled: it has a curve */
+	bool frees_waits; /* waits in what is scaled are meant: nothing holds them */
 };
 
 bool question_read(struct question *out, const char *text, struct arena *arena, struct err *err) MUST_CHECK;

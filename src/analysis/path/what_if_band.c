@@ -54,6 +54,17 @@ static bool include_graph(struct what_if *out, const struct model *model, const 
 
 /* ---- tight: another graph ---- */
 
+static bool has_part(const struct change *change, uint32_t node)
+{
+	const struct task_graph *g = &change->graph;
+
+	for (uint32_t e = g->edge_at[node]; e < g->edge_at[node + 1]; e++)
+		if (g->edge_kind[e] == EDGE_PROGRAM && change->set.edge_part_ns.of &&
+		    narrow_at(&change->set.edge_part_ns, e) > 0)
+			return true;
+	return false;
+}
+
 static bool include_tight(struct what_if *out, const struct model *model, const struct change *change,
                           struct graph_factor factor, struct err *err)
 {
@@ -73,7 +84,8 @@ static bool include_tight(struct what_if *out, const struct model *model, const 
 	for (size_t i = 0; i < d->n_edges; i++)
 		narrow_put(&g.edge_delay_ns, d->edges[i].edge, d->edges[i].most_ns, &scratch);
 	for (size_t i = 0; i < d->n_held; i++)
-		g.floor_ns[d->held[i].node] = d->held[i].start_ns;
+		if (!(change->frees_waits && has_part(change, d->held[i].node)))
+			g.floor_ns[d->held[i].node] = d->held[i].start_ns;
 	if (set.scaled_kinds >> EDGE_WAKE & 1)
 		set.scaled_kinds |= 1u << EDGE_MAYBE;
 	done = include_graph(out, model, &g, &set, factor, err);

@@ -7,6 +7,7 @@
 
 #include "analysis/ranks/ranks.h"
 #include "analysis/timeline/timeline_parts.h"
+#include "analysis/idle/idle.h"
 #include "analysis/path/what_if.h"
 #include "query/nest.h"
 
@@ -235,5 +236,7 @@ bool change_range(struct change *out, const struct model *model, const struct ti
 		mark_node(&m, v);
 	out->set.nodes = m.nodes;
 	out->set.edge_part_ns = m.parts;
+	/* Who asks what loading costs asks for what its waits cost. */
+	out->frees_waits = is_data_loading(name);
 	return true;
 }
