@@ -16,9 +16,9 @@ static bool is_unresolved(const struct gap *gap, const struct idle_piece *piece)
 }
 
 static const struct phrase record_all = {
-	"Record CPU samples and calls of the operating system (`fathom profile --trace=cuda,nvtx,osrt --sample=cpu`, "
-	"or nsys with the same), stacks of Python, or put NVTX ranges around what the host does.",
-	"请采集 CPU 采样与系统调用（`fathom profile --trace=cuda,nvtx,osrt --sample=cpu`，nsys 同理）、Python 调用"
+	"Record CPU samples and calls of the operating system (`nsys profile --trace=cuda,nvtx,osrt "
+	"--sample=process-tree`), stacks of Python, or put NVTX ranges around what the host does.",
+	"请采集 CPU 采样与系统调用（`nsys profile --trace=cuda,nvtx,osrt --sample=process-tree`）、Python 调用"
 	"栈，或用 NVTX range 标出 CPU 上的工作。" };
 static const struct phrase record_python = {
 	"CPU samples or calls of the operating system were recorded and do not name it: record stacks of Python (the "

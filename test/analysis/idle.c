@@ -189,12 +189,36 @@ TEST(analysis_idle, waits_for_another_device)
 	EXPECT_EQ_INT(e->idle.gaps[1].trigger, TRIGGER_DEPENDENCY);
 }
 
-/* An external semaphore: from 60 on b was asked for, and nobody knows when it could begin. */
+/* From 60 on b was asked for, and nobody knows when it could begin; the call that had it wait says for what kind. */
 TEST(analysis_idle, waits_for_what_the_trace_does_not_name)
 {
+	static const char host_fn[] = "kernel a launch=0..5                                     10..50\n"
+				      "api cuLaunchHostFunc_v10000 correlation=3                20..30\n"
+				      "api cudaStreamIsCapturing correlation=4                  31..32\n"
+				      "kernel b launch=40..60                                   90..99\n";
+
 	EXPECT_EQ_TEXT(gaps_of("kernel a launch=0..5                                     10..50\n"
 			       "api cuStreamWaitValue32 correlation=3                    20..30\n"
 			       "kernel b launch=40..60                                   90..99\n"),
+		       "50..90 dependency: launch.api 10, dep.external 30\n");
+	EXPECT_EQ_TEXT(gaps_of("kernel a launch=0..5                                     10..50\n"
+			       "api cuStreamBatchMemOp correlation=3                     20..30\n"
+			       "kernel b launch=40..60                                   90..99\n"),
+		       "50..90 dependency: launch.api 10, dep.unresolved 30\n");
+	EXPECT_EQ_TEXT(gaps_of(host_fn), "50..90 dependency: launch.api 10, dep.host_fn 30\n");
+	EXPECT_EQ_TEXT(evidence_of(explain_device(host_fn, 0, NULL), 1, 1), "api 1");
+}
+
+/* The function of the host stands before a, which has run: b waits for an event that no row tells. */
+TEST(analysis_idle, is_not_of_a_function_that_ran_before)
+{
+	EXPECT_EQ_TEXT(gaps_of("kernel r launch=0..1 stream=9                             2..3\n"
+			       "api cudaLaunchHostFunc correlation=3                      4..5\n"
+			       "kernel a launch=6..7                                     10..50\n"
+			       "api cudaStreamWaitEvent correlation=4                    20..30\n"
+			       "kernel b launch=40..60                                   90..99\n"),
+		       "3..10 starved: host.submission 1 near, host.api_other 1, host.submission 1 near, launch.api 1, "
+		       "dep.host_fn 3\n"
 		       "50..90 dependency: launch.api 10, dep.unresolved 30\n");
 }
 

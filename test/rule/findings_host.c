@@ -119,7 +119,7 @@ TEST(host_unresolved, abstains_and_says_what_to_record)
 	EXPECT_EQ_INT(f->state, FINDING_ABSTAINED);
 	EXPECT_EQ_INT(f->time_ns, 2 * 55000); /* 97 to 152 */
 	EXPECT_EQ_INT(f->coverage_have, 0);
-	EXPECT(strstr(f->reason.en, "fathom profile"));
+	EXPECT(strstr(f->reason.en, "nsys profile"));
 	EXPECT_EQ_INT(told_place(&told, "host.unresolved"), told.findings.n);
 	told_end(&told);
 	/* Where calls of the system were recorded, they are not asked for again. */

@@ -273,10 +273,10 @@ static const struct {
 	[MISSING_WAKER] = {
 		"the thread that launches waited for another thread or process (a condition, a semaphore, poll), and "
 		"nothing tells what that one did: name its work with ranges, and record the processes of the loader "
-		"too (fathom profile -t cuda,nvtx,osrt; nsys profile -t cuda,nvtx,osrt --sample=process-tree)",
+		"too (nsys profile -t cuda,nvtx,osrt --sample=process-tree)",
 		"提交任务的线程在等待其他线程或进程（条件变量、信号量、poll），而没有记录说明对方在做什么："
 		"请用区间标注对方的工作，并同时采集加载数据的进程"
-		"（fathom profile -t cuda,nvtx,osrt；nsys profile -t cuda,nvtx,osrt --sample=process-tree）" },
+		"（nsys profile -t cuda,nvtx,osrt --sample=process-tree）" },
 	[MISSING_NAMES] = {
 		"what the CPU did meanwhile was not recorded: add ranges to the program (fathom profile -t cuda,nvtx), "
 		"or CPU samples and OS calls (nsys profile -t cuda,nvtx,osrt --sample=process-tree; PyTorch Profiler "

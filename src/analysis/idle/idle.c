@@ -236,6 +236,37 @@ static void split_late(struct gaps *g, struct host *h, struct what what, int64_t
 	}
 }
 
+/* More calls than this between an operation and the one before it in its stream are not looked at. */
+enum { MOST_CALLS_BACK = 256 };
+
+/*
+ * What an operation that waits for something without a row waits for, by the call that asked for it: between the
+ * operation's own call and that of the one before it in its stream, on the same thread.
+ */
+static struct what find_hidden_wait(const struct gaps *g, const struct op *after)
+{
+	static const struct {
+		const char *word;
+		enum idle_class class;
+	} rules[] = {
+		{ "LaunchHostFunc", IDLE_DEP_HOST_FN }, { "StreamAddCallback", IDLE_DEP_HOST_FN },
+		{ "StreamWaitValue", IDLE_DEP_EXTERNAL }, { "WaitExternalSemaphores", IDLE_DEP_EXTERNAL },
+	};
+	const struct timeline *tl = g->w.tl;
+	const uint32_t first = tl->threads[tl->calls[after->call].thread].first_call;
+	const uint32_t before = after->before == NULL_ref ? NULL_ref : tl->ops[after->before].call;
+
+	for (uint32_t i = after->call, n = 0; i > first && i - 1 != before && n < MOST_CALLS_BACK; i--, n++) {
+		const ref row = tl->calls[i - 1].row;
+		const char *name = trace_text(g->w.trace, g->w.trace->api.name[row]);
+
+		for (size_t k = 0; name && k < ARRAY_LEN(rules); k++)
+			if (strstr(name, rules[k].word))
+				return (struct what){ row, TABLE_api, rules[k].class, false, false };
+	}
+	return (struct what){ tl->calls[after->call].row, TABLE_api, IDLE_DEP_UNRESOLVED, false, false };
+}
+
 static void split_launch(struct gaps *g, struct host *h, const struct op *after, const struct api_call *call,
 			 int64_t start_ns, int64_t end_ns)
 {
@@ -244,9 +275,11 @@ static void split_launch(struct gaps *g, struct host *h, const struct op *after,
 	struct what what = { call->row, TABLE_api, IDLE_LAUNCH_API, host_in_data(&g->w, h, start_ns), false };
 
 	piece_add_host(&g->w, h, start_ns, r, what);
-	what.class = is_open ? IDLE_DEP_UNRESOLVED : IDLE_LAUNCH_DEVICE;
+	what.class = IDLE_LAUNCH_DEVICE;
 	what.in_data = false;
-	if (!is_open && is_late(g, after, call))
+	if (is_open)
+		piece_add_host(&g->w, h, r, end_ns, find_hidden_wait(g, after));
+	else if (is_late(g, after, call))
 		split_late(g, h, what, r, end_ns);
 	else
 		piece_add_host(&g->w, h, r, end_ns, what);
