@@ -244,7 +244,7 @@ TEST(what_if_truth, lies_in_the_band_where_threads_wait_for_each_other)
 
 TEST(what_if_truth, lies_in_the_band_where_a_queue_is_full_and_no_row_says_so)
 {
-	const struct tally t = expect_true(FULL_QUEUE, 98);
+	const struct tally t = expect_true(FULL_QUEUE, 97);
 
 	EXPECT_EQ_INT(t.n_answered, t.n_asked);
 }
@@ -252,7 +252,7 @@ TEST(what_if_truth, lies_in_the_band_where_a_queue_is_full_and_no_row_says_so)
 /* With and without results of the queries. */
 TEST(what_if_truth, lies_in_the_band_where_a_thread_polls)
 {
-	const struct tally t = expect_true(POLLS, 95);
+	const struct tally t = expect_true(POLLS, 99);
 
 	EXPECT_EQ_INT(t.n_answered, t.n_asked);
 	EXPECT_EQ_INT(t.n_narrow, t.n_answered);
@@ -261,7 +261,7 @@ TEST(what_if_truth, lies_in_the_band_where_a_thread_polls)
 /* A thread without a call to CUDA is not in the trace: it may be the next limit. */
 TEST(what_if_truth, is_most_often_true_beside_a_loader_without_calls)
 {
-	expect_true(LOADER, 80);
+	expect_true(LOADER, 85);
 }
 
 TEST(what_if_truth, is_refused_where_processes_share_the_device)
@@ -271,9 +271,11 @@ TEST(what_if_truth, is_refused_where_processes_share_the_device)
 	EXPECT(20 * shared.n_answered < shared.n_asked);
 }
 
+/* What another process would do with a device that is free earlier cannot be known where it is not on record. */
 TEST(what_if_truth, is_mostly_refused_where_something_unseen_holds_the_device)
 {
-	const struct tally t = expect_true(UNSEEN, 60);
+	const struct tally t = run_family(UNSEEN);
 
 	EXPECT(3 * t.n_answered < t.n_asked);
+	EXPECT(10 * (t.n_answered - t.n_true) < 2 * t.n_asked);
 }

@@ -217,7 +217,7 @@ static void find_refusal(struct building *b)
 	else if (late > most)
 		d->refusal = arena_print(b->arena,
 		                         "something that is not on record held the device for %.1f %% of the window, "
-		                         "such as another process (limit %.1f %%)",
+		                         "such as another process or a function of the host (limit %.1f %%)",
 		                         late, most);
 }
 
