@@ -93,11 +93,36 @@ const char *say_class_share(const struct answer *a, const struct verdict *v)
 	return say_with(s, SAY_phase_class, say_class(s, v->class), say_percent(s, class_share(v, v->class)));
 }
 
+/* What the device waited for most, where it waited for other work; N_IDLE_CLASSES for nothing. */
+static enum idle_class dependency_of(const struct answer *a, size_t device)
+{
+	const int64_t *ns = a->a->devices[device].idle_sums.by_class;
+	enum idle_class best = IDLE_DEP_REMOTE;
+
+	for (int c = IDLE_DEP_REMOTE; c <= IDLE_DEP_UNRESOLVED; c++)
+		if (ns[c] > ns[best])
+			best = c;
+	return ns[best] > 0 ? best : N_IDLE_CLASSES;
+}
+
+/* Why, of a class that is alone. */
+static const char *say_why(const struct answer *a, size_t device, enum bottleneck class)
+{
+	const struct speech *s = &a->speech;
+	const char *range = host_range_name(a, device);
+	const enum idle_class waited = class == BOTTLENECK_DEPENDENCY ? dependency_of(a, device) : N_IDLE_CLASSES;
+
+	if (range)
+		return say_with(s, SAY_why_host_range, say_name(s, range));
+	return waited == N_IDLE_CLASSES ? say(s, whys[class])
+	                                : say_with(s, SAY_why_dependency_of, say_idle(s, waited));
+}
+
 const char *say_verdict(const struct answer *a, size_t device)
 {
 	const struct speech *s = &a->speech;
 	const struct verdict *v;
-	const char *name = say_device(a, device), *range = host_range_name(a, device), *why;
+	const char *name = say_device(a, device), *why;
 
 	if (device >= a->a->tl.n_devices || !a->a->devices[device].account.kernel_busy_ns)
 		if (device >= a->a->tl.n_devices ||
@@ -116,8 +141,7 @@ const char *say_verdict(const struct answer *a, size_t device)
 		why = say_with(s, SAY_why_DIFFUSE, say_percent(s, a->a->limits.class_primary_share));
 		return say_with(s, SAY_verdict_MIXED, name, why, say_denominator(a, v));
 	default:
-		why = range ? say_with(s, SAY_why_host_range, say_name(s, range)) : say(s, whys[v->class]);
-		return say_with(s, SAY_verdict, name, why, say_class(s, v->class),
+		return say_with(s, SAY_verdict, name, say_why(a, device, v->class), say_class(s, v->class),
 		                say_percent(s, class_share(v, v->class)), say_denominator(a, v));
 	}
 }
@@ -452,6 +476,8 @@ const char *say_next_step(const struct answer *a)
 		                 m->failed_reserved == NULL_i64 ? "?" : say_bytes(s, (double)m->failed_reserved),
 		                 say_shortage(a)));
 	next = say_with(s, ids[class], say_name(s, name), pattern_for_ncu(s, name));
+	if (class == BOTTLENECK_DEPENDENCY && dependency_of(a, a->a->main_device) == IDLE_DEP_UNRESOLVED)
+		next = say(s, SAY_next_unresolved);
 	if (host_range_name(a, a->a->main_device))
 		next = say_with(s, SAY_next_host_range, say_name(s, host_range_name(a, a->a->main_device)));
 	if (class == BOTTLENECK_COMM && straggler(a))

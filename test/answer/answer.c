@@ -270,6 +270,26 @@ TEST(answer, tells_no_percentile_of_few_steps)
 	text_end(&steps);
 }
 
+/* From 60 on b was asked for; what held it up is a function of the host, or is not told. */
+TEST(answer, says_what_a_device_waited_for_or_that_nobody_tells)
+{
+	static const char *const calls[] = { "cuLaunchHostFunc_v10000", "cuStreamBatchMemOp" };
+	static const char *const words[] = { "because it was waiting for a host function: dependency-bound",
+		                             "because it was waiting for something not recorded: dependency-bound" };
+
+	for (size_t i = 0; i < ARRAY_LEN(calls); i++) {
+		const char *notation = arena_print(&arena,
+		                                   "kernel a launch=0..5 10..50\n"
+		                                   "api %s correlation=3 20..30\n"
+		                                   "kernel b launch=40..60 990..999\n",
+		                                   calls[i]);
+		const char *text = answer_to(notation, (struct question){ .format = "markdown" });
+
+		EXPECT(strstr(text, words[i]));
+		EXPECT((strstr(text, "does not tell what the device waited for") != NULL) == (i == 1));
+	}
+}
+
 TEST(answer, gives_reasons_of_analyses_in_chinese)
 {
 	const struct question q = { .format = "markdown", .language = "zh" };
