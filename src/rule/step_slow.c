@@ -9,6 +9,9 @@
 #include "query/stats.h"
 #include "rule/lookup.h"
 
+/* Where more than one of so many steps is slow, that is how the run goes: a loader whose batches come by twos. */
+enum { MOST_SLOW = 4 };
+
 enum part { PART_COMPUTE, PART_COMM, PART_COPY, PART_IDLE, N_PARTS };
 
 static const struct phrase statements[N_PARTS] = {
@@ -128,7 +131,7 @@ static void check(const struct rule *self, const struct analysis *a, struct find
 			add_ns(&excess_ns, whole_ns((double)s.ns[i] - s.median_ns));
 			slowest = slowest == SIZE_MAX || s.ns[i] > s.ns[slowest] ? i : slowest;
 		}
-	if (s.n >= limits->outlier_min_steps && n_slow) {
+	if (s.n >= limits->outlier_min_steps && n_slow && MOST_SLOW * n_slow <= s.n) {
 		const struct scope_step *step = &a->scope.steps[s.step[slowest]];
 		struct finding *f = finding_add(out, self, FINDING_CONFIRMED);
 		const enum part part = find_part(l, &s, slowest, &more_ns, &scratch);

@@ -7,6 +7,7 @@
  */
 #include "analysis/bottleneck/step_phases.h"
 
+#include "base/text.h"
 #include "import/import.h"
 #include "test/test.h"
 
@@ -180,6 +181,37 @@ TEST(step_phases, find_forward_backward_and_optimizer_of_a_torch_trace)
 	EXPECT_EQ_TEXT(p.of[2].name, "Optimizer.step#AdamW.step");
 	EXPECT_EQ_INT(p.of[3].source, PHASE_REST);
 	trace_close(trace);
+}
+
+/* Two micro-batches a step of 1000 us: 100 us of forward, 300 us of backward on autograd's thread, each with a kernel. */
+TEST(step_phases, tell_backward_from_the_forward_of_the_next_micro_batch)
+{
+	static const char word[] = "\"autograd::engine::evaluate_function: MmBackward0\"";
+	struct text text = { 0 };
+	struct trace *trace;
+	struct step_phases p;
+	const struct step_phase *backward;
+
+	for (int i = 0; i < 6; i++) {
+		const int at = 500 * i;
+
+		if (i % 2 == 0)
+			text_print(&text, "op ProfilerStep#%d kind=annotation %d000..%d000\n", i / 2, at, at + 1000);
+		text_print(&text, "kernel f stream=7 launch=%d000..%d000 %d000..%d000\n", at + 10, at + 15, at + 20, at + 90);
+		text_print(&text, "op %s thread=2 %d000..%d000\nop %s thread=2 %d000..%d000\n", word, at + 100, at + 200, word,
+			   at + 210, at + 400);
+		text_print(&text, "kernel b thread=2 stream=7 launch=%d000..%d000 %d000..%d000\n", at + 110, at + 115,
+			   at + 120, at + 390);
+	}
+	trace = trace_of(text.p);
+	p = phases_in(trace);
+	backward = phase_from(&p, PHASE_BACKWARD);
+	EXPECT(backward);
+	EXPECT_EQ_INT(backward->n, 6);
+	EXPECT_EQ_INT(backward->account.wall_ns, 6 * 300000);
+	EXPECT_EQ_INT(phase_from(&p, PHASE_REST)->account.wall_ns, 3000000 - 6 * 300000);
+	trace_close(trace);
+	text_end(&text);
 }
 
 TEST(step_phases, are_none_without_ranges)

@@ -204,13 +204,13 @@ TEST(profiler_cost, speaks_of_the_recordings_own_work)
 	told_end(&told);
 }
 
-/* Six steps of 100 us with kernels from 10 to 50 and 60 to 95; in the fourth the second begins later. */
-static void tell_six(struct told *told, int pause_ns)
+/* Six steps of 100 us with kernels from 10 to 50 and 60 to 95; in the fourth, and another, the second begins later. */
+static void tell_six_with(struct told *told, int pause_ns, int other)
 {
 	struct text t = { 0 };
 
 	for (int i = 0, b = 0; i < 6; i++) {
-		const int pause = i == 3 ? pause_ns : 0;
+		const int pause = i == 3 || i == other ? pause_ns : 0;
 
 		text_print(&t, "nvtx step kind=push thread=1 source_row=%d %d..%d\n", i + 1, b, b + 100000 + pause);
 		text_print(&t, "api cudaLaunchKernel thread=1 correlation=%d %d..%d\n", 2 * i + 1, b + 1000, b + 5000);
@@ -223,6 +223,21 @@ static void tell_six(struct told *told, int pause_ns)
 	}
 	tell(told, t.p);
 	text_end(&t);
+}
+
+static void tell_six(struct told *told, int pause_ns)
+{
+	tell_six_with(told, pause_ns, 3);
+}
+
+/* Every third step is as long: they are not equals. */
+TEST(step_slow, is_silent_where_the_run_goes_that_way)
+{
+	struct told told;
+
+	tell_six_with(&told, 200000, 1);
+	EXPECT(!told_by(&told, "step.slow"));
+	told_end(&told);
 }
 
 TEST(step_slow, speaks_of_one_among_equals_and_what_it_has_more_of)

@@ -135,33 +135,84 @@ static void add_mark(struct work *w, ref thread, const char *name, enum phase_so
 			                                .source = source };
 }
 
-/* Of each step: from the first to the last backward function that another thread of the process runs. */
-static struct interval *backward_spans(const struct work *w)
+static int by_start(const void *pa, const void *pb)
+{
+	const struct interval *a = pa, *b = pb;
+
+	return a->start_ns < b->start_ns ? -1 : a->start_ns > b->start_ns;
+}
+
+/* Backward functions that other threads of the process run, by start. */
+static struct windows backward_functions(const struct work *w)
 {
 	static const char word[] = "autograd::engine::evaluate_function";
 	const struct trace *t = w->a->trace;
-	struct interval *spans = arena_array(w->scratch, struct interval, w->n_steps);
+	struct windows out = { arena_array(w->scratch, struct interval, t->op.n), 0, t->op.n };
 
 	for (size_t i = 0; i < t->op.n; i++) {
 		const ref thread = t->op.track[i];
 		const char *name = trace_text(t, t->op.name[i]);
-		struct interval *span;
-		size_t step;
 
-		if (thread == NULL_ref || thread == w->thread || t->thread.process[thread] != w->process || !name ||
-		    strncmp(name, word, sizeof(word) - 1) != 0 ||
-		    judge_span(t->op.start_ns[i], t->op.end_ns[i]) != N_QUARANTINES)
-			continue;
-		step = step_at(w, t->op.start_ns[i]);
-		if (step == SIZE_MAX)
-			continue;
-		span = &spans[step];
-		if (interval_ns(*span) == 0)
-			*span = (struct interval){ t->op.start_ns[i], t->op.end_ns[i] };
-		span->start_ns = t->op.start_ns[i] < span->start_ns ? t->op.start_ns[i] : span->start_ns;
-		span->end_ns = t->op.end_ns[i] > span->end_ns ? t->op.end_ns[i] : span->end_ns;
+		if (thread != NULL_ref && thread != w->thread && t->thread.process[thread] == w->process && name &&
+		    strncmp(name, word, sizeof(word) - 1) == 0 &&
+		    judge_span(t->op.start_ns[i], t->op.end_ns[i]) == N_QUARANTINES)
+			out.at[out.n++] = (struct interval){ t->op.start_ns[i], t->op.end_ns[i] };
 	}
-	return spans;
+	if (out.n)
+		qsort(out.at, out.n, sizeof(*out.at), by_start);
+	return out;
+}
+
+/* The calls of the step's own thread, or NULL. */
+static const struct host_thread *own_calls(const struct work *w)
+{
+	const struct timeline *tl = &w->a->tl;
+
+	for (size_t i = 0; i < tl->n_threads; i++)
+		if (tl->threads[i].thread == w->thread)
+			return &tl->threads[i];
+	return NULL;
+}
+
+/* True when a thread launches in an interval; *n: its calls before that, which only grow. */
+static bool launches_in(const struct timeline *tl, const struct host_thread *h, size_t *n, struct interval s)
+{
+	for (; *n < h->n_calls && tl->calls[h->first_call + *n].start_ns < s.end_ns; ++*n) {
+		const struct api_call *call = &tl->calls[h->first_call + *n];
+
+		if (call->start_ns >= s.start_ns && call->first_op != NULL_ref)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Backward passes: functions of one step between which the step's own thread launches nothing, since it waits for
+ * them. What it launches is the forward pass of the next micro-batch.
+ */
+static struct windows backward_passes(const struct work *w)
+{
+	const struct host_thread *own = own_calls(w);
+	struct windows all = backward_functions(w);
+	size_t n = 0, n_calls = 0, step = SIZE_MAX;
+
+	for (size_t i = 0; i < all.n; i++) {
+		const struct interval f = all.at[i];
+		const size_t at = step_at(w, f.start_ns);
+
+		if (at == SIZE_MAX)
+			continue;
+		if (n && at == step && !(own && launches_in(&w->a->tl, own, &n_calls,
+							    (struct interval){ all.at[n - 1].end_ns, f.start_ns }))) {
+			if (f.end_ns > all.at[n - 1].end_ns)
+				all.at[n - 1].end_ns = f.end_ns;
+			continue;
+		}
+		all.at[n++] = f;
+		step = at;
+	}
+	all.n = n;
+	return all;
 }
 
 static int by_time(const void *pa, const void *pb)
@@ -182,11 +233,11 @@ static bool is_module(const char *name)
 	return name && strncmp(name, module, sizeof(module) - 1) == 0;
 }
 
-/* Rows that may become marks: those of the thread, with one of each step for backward. */
+/* Rows of the thread that may become marks. */
 static size_t count_marks(const struct work *w)
 {
 	const struct trace *t = w->a->trace;
-	size_t n = w->n_steps;
+	size_t n = 0;
 
 	for (size_t i = 0; i < t->nvtx.n; i++)
 		n += t->nvtx.track[i] == w->thread && range_kind(t->nvtx.kind[i]) == RANGES_PUSH_POP;
@@ -200,8 +251,8 @@ static size_t count_marks(const struct work *w)
 static void gather_marks(struct work *w)
 {
 	const struct trace *t = w->a->trace;
-	const size_t most = count_marks(w);
-	const struct interval *backward = backward_spans(w);
+	const struct windows backward = backward_passes(w);
+	const size_t most = count_marks(w) + backward.n;
 	struct text masked = { 0 };
 
 	w->marks = arena_array(w->scratch, struct mark, most);
@@ -221,8 +272,8 @@ static void gather_marks(struct work *w)
 			add_mark(w, t->python_frame.track[i], name + sizeof(module) - 1, PHASE_MODULE,
 			         t->python_frame.start_ns[i], t->python_frame.end_ns[i], &masked);
 	}
-	for (size_t i = 0; i < w->n_steps; i++)
-		add_mark(w, w->thread, "backward", PHASE_BACKWARD, backward[i].start_ns, backward[i].end_ns, &masked);
+	for (size_t i = 0; i < backward.n; i++)
+		add_mark(w, w->thread, "backward", PHASE_BACKWARD, backward.at[i].start_ns, backward.at[i].end_ns, &masked);
 	text_end(&masked);
 	if (w->n_marks)
 		qsort(w->marks, w->n_marks, sizeof(*w->marks), by_time);
