@@ -298,25 +298,42 @@ static uint32_t *order_table(const struct builder *b, enum table_id t, char *con
 	return order_rows(&o, n, track < def->n_columns ? b->tables[schema_find_table(def->columns[track].unit)].n : 0);
 }
 
-static void permute(char **column, size_t size, const uint32_t *rows, size_t n)
+static void permute(char *out, const char *column, size_t size, const uint32_t *rows, size_t n)
 {
-	char *out = block_take(n * size);
-
 	switch (size) {
 	case 8:
 		for (size_t i = 0; i < n; i++)
-			((uint64_t *)out)[i] = ((uint64_t *)*column)[rows[i]];
+			((uint64_t *)(void *)out)[i] = ((const uint64_t *)(const void *)column)[rows[i]];
 		break;
 	case 4:
 		for (size_t i = 0; i < n; i++)
-			((uint32_t *)out)[i] = ((uint32_t *)*column)[rows[i]];
+			((uint32_t *)(void *)out)[i] = ((const uint32_t *)(const void *)column)[rows[i]];
 		break;
 	default:
 		for (size_t i = 0; i < n; i++)
-			memcpy(out + i * size, *column + rows[i] * size, size);
+			memcpy(out + i * size, column + rows[i] * size, size);
 	}
-	block_end(*column);
-	*column = out;
+}
+
+/* Each column goes where the one before it was, from the widest on: fresh memory costs more than the copy. */
+static void permute_columns(char **columns, const struct table_def *def, const uint32_t *rows, size_t n)
+{
+	char *spare = NULL;
+
+	for (size_t size = 8; size > 0; size /= 2) {
+		for (size_t c = 0; c < def->n_columns; c++) {
+			char *column = columns[c];
+
+			if (!column || cell_sizes[def->columns[c].type] != size)
+				continue;
+			if (!spare)
+				spare = block_take(n * size);
+			permute(spare, column, size, rows, n);
+			columns[c] = spare;
+			spare = column;
+		}
+	}
+	block_end(spare);
 }
 
 /* Where each old row of a sorted table is now. */
@@ -348,9 +365,7 @@ static void sort_table(void *sealing, size_t t)
 	rows = order_table(s->b, (enum table_id)t, columns);
 	if (!rows)
 		return;
-	for (size_t c = 0; c < table_defs[t].n_columns; c++)
-		if (columns[c])
-			permute(&columns[c], cell_sizes[table_defs[t].columns[c].type], rows, n);
+	permute_columns(columns, &table_defs[t], rows, n);
 	s->now[t] = invert(rows, n);
 	block_end(rows);
 }

@@ -228,33 +228,28 @@ void spool_end_nvtx(struct target *t)
 
 /* ---- row numbers ---- */
 
-struct numbered {
-	int64_t start_ns;
-	ref row;
-};
-
 /* Behind the last of the rows from `at` on that come in order. */
-static size_t run_end(const struct numbered *rows, size_t at, size_t n)
+static size_t run_end(const int64_t *start_ns, const uint32_t *rows, size_t at, size_t n)
 {
 	if (at == n)
 		return n;
-	for (at++; at < n && rows[at - 1].start_ns <= rows[at].start_ns; at++)
+	for (at++; at < n && start_ns[rows[at - 1]] <= start_ns[rows[at]]; at++)
 		;
 	return at;
 }
 
 /* One pass of a stable merge sort that takes runs as it finds them: a thread's ranges come in order. */
-static size_t merge_runs(const struct numbered *rows, struct numbered *out, size_t n)
+static size_t merge_runs(const int64_t *start_ns, const uint32_t *rows, uint32_t *out, size_t n)
 {
 	size_t n_runs = 0;
 
 	for (size_t at = 0, middle, end; at < n; at = end, n_runs++) {
 		size_t i = at, k, put = at;
 
-		middle = k = run_end(rows, at, n);
-		end = run_end(rows, middle, n);
+		middle = k = run_end(start_ns, rows, at, n);
+		end = run_end(start_ns, rows, middle, n);
 		while (i < middle && k < end)
-			out[put++] = rows[rows[k].start_ns < rows[i].start_ns ? k++ : i++];
+			out[put++] = start_ns[rows[k]] < start_ns[rows[i]] ? rows[k++] : rows[i++];
 		memcpy(out + put, rows + i, (middle - i) * sizeof(*out));
 		put += middle - i;
 		memcpy(out + put, rows + k, (end - k) * sizeof(*out));
@@ -265,9 +260,8 @@ static size_t merge_runs(const struct numbered *rows, struct numbered *out, size
 void spool_number_nvtx(struct builder *b, size_t first)
 {
 	const size_t n = builder_rows(b, TABLE_nvtx) - first;
-	struct numbered *rows, *spare;
+	uint32_t *rows, *spare, *source_row;
 	const int64_t *start_ns;
-	uint32_t *source_row;
 
 	if (n == 0)
 		return;
@@ -276,16 +270,16 @@ void spool_number_nvtx(struct builder *b, size_t first)
 	start_ns = &BUILDER_AT(b, nvtx, start_ns, (ref)first);
 	source_row = &BUILDER_AT(b, nvtx, source_row, (ref)first);
 	for (size_t i = 0; i < n; i++)
-		rows[i] = (struct numbered){ start_ns[i], (ref)i };
+		rows[i] = (uint32_t)i;
 	for (size_t n_runs = n; n_runs > 1;) {
-		struct numbered *merged = spare;
+		uint32_t *merged = spare;
 
-		n_runs = merge_runs(rows, merged, n);
+		n_runs = merge_runs(start_ns, rows, merged, n);
 		spare = rows;
 		rows = merged;
 	}
 	for (size_t i = 0; i < n; i++)
-		source_row[rows[i].row] = (uint32_t)(i + 1);
+		source_row[rows[i]] = (uint32_t)(i + 1);
 	block_end(rows);
 	block_end(spare);
 }
