@@ -64,9 +64,10 @@ def main(arguments):
             if not markdown:
                 print(f"{name:18} {dialect:7} {verdict:9} {told:36} {shares}", flush=True)
     if markdown:
-        print("| pattern | accepted | " + " | ".join(DIALECTS) + " |\n|---|---|" + "---|" * len(DIALECTS))
+        dialects = [d for d in DIALECTS if any(d in by for by in rows.values())]
+        print("| pattern | accepted | " + " | ".join(dialects) + " |\n|---|---|" + "---|" * len(dialects))
         for name, by in rows.items():
-            cells = ["" if d not in by else by[d][1] + ("" if by[d][0] == "accepted" else f" (**{by[d][0].lower()}**)") for d in DIALECTS]
+            cells = ["" if d not in by else by[d][1] + ("" if by[d][0] == "accepted" else f" (**{by[d][0].lower()}**)") for d in dialects]
             print(f"| {name} | {LABELS[name].accepted.replace(' ', ', ')} | " + " | ".join(cells) + " |")
     print("\n" + ", ".join(f"{n} {word}" for word, n in sorted(count.items())))
     return 1 if count.get("REJECTED") else 0
