@@ -120,6 +120,22 @@ TEST(labelled, is_launch_where_the_host_submits_while_the_device_is_held_up)
 	EXPECT_NEAR(v.share[SHARE_KERNEL], 0.1, 1e-9);
 }
 
+/* The host submits three steps in 60 us and runs ahead of the device; the file has no calls. */
+TEST(labelled, asks_for_calls_where_nothing_ties_the_work_to_the_steps)
+{
+	RUN(r);
+	struct text text = { 0 };
+
+	for (int i = 0; i < 3; i++)
+		add_step(&text, "op ProfilerStep#1 kind=annotation {0}..{20}\n", 20 * i);
+	add_step(&text, "kernel a {100}..{600}\nkernel a {600}..{1100}\nkernel a {1100}..{1600}\n", 0);
+
+	const struct verdict v = analyse(&r, &text);
+
+	expect_class(&v, BOTTLENECK_UNDECIDED);
+	EXPECT(strstr(v.reason, "no CUDA calls were recorded"));
+}
+
 /* ---- few steps hold the time ---- */
 
 /* Nine steps of 100 us are all kernel, the tenth waits 5 ms for the CPU. */

@@ -327,7 +327,11 @@ static enum missing missing_of(const struct bottleneck_input *in, const struct w
 			most_ns = time->no_evidence_ns[by_class[i].class];
 			missing = by_class[i].missing;
 		}
-	return missing == MISSING_START && in->tl->n_calls == 0 ? MISSING_CALLS : missing;
+	/* Without calls, steps cannot tell where their work is either. */
+	if (in->tl->n_calls == 0 &&
+	    (missing == MISSING_START || (missing == MISSING_WORK && in->tl->devices[in->device].n_ops > 0)))
+		return MISSING_CALLS;
+	return missing;
 }
 
 void bottleneck_say_reason(struct verdict *v, const struct bottleneck_input *in, const struct window_time *time,
