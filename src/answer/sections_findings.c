@@ -67,8 +67,7 @@ static void add_verdicts(const struct answer *a, struct document *d, struct sect
 		struct block *facts = add_facts(d, section);
 
 		block_pair(d, facts, say_device(a, i),
-		           arena_print(s->arena, "%s %s", say_with(s, SAY_full_stop, say_class(s, v->class)),
-		                       say_standing(a, i)));
+		           say_follow(s, say_with(s, SAY_full_stop, say_class(s, v->class)), say_standing(a, i)));
 		add_criteria(a, d, section, v);
 	}
 }
@@ -136,7 +135,8 @@ void section_advice(const struct answer *a, struct document *d)
 		         say_with(s, SAY_full_stop,
 		                  say_with(s, SAY_what_if_error, say_percent(s, a->a->model.replay_error))));
 	add_paragraph(d, section, TONE_PLAIN,
-	              arena_print(s->arena, "%s: %s", say(s, SAY_label_next), say_next_step(a)));
+	              arena_print(s->arena, s->lang == LANG_ZH ? "%s：%s" : "%s: %s", say(s, SAY_label_next),
+	                          say_next_step(a)));
 }
 
 void section_unanswered(const struct answer *a, struct document *d)

@@ -68,7 +68,7 @@ const struct rule rule_comm_share = {
 		"If bus bandwidth is near the links' peak and the ranks are balanced, only less or better hidden "
 		"communication helps.",
 		"若总线带宽已接近链路峰值且各 rank 均衡，则只能减少通信量或更好地掩盖通信。" },
-	.share_of = { "the GPU's busy time", "GPU 忙碌时间" },
+	.share_of = { "the GPU's busy time", "全部 GPU 忙碌时间" },
 	.doc = "docs/analysis/findings.md#comm-share",
 	.check = check,
 };

@@ -93,7 +93,7 @@ const struct rule rule_tiny_kernels = {
 		"Where kernels are queued ahead and gaps are small, the calls are hidden and only the kernels' own "
 		"time is at stake.",
 		"若 kernel 已提前排队且间隙很小，启动调用已被掩盖，能省的只是 kernel 自身时间。" },
-	.share_of = { "the kernels", "kernel 数" },
+	.share_of = { "the kernels", "全部 kernel" },
 	.doc = "docs/analysis/findings.md#launch-tiny_kernels",
 	.check = check,
 };

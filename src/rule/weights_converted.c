@@ -200,7 +200,7 @@ const struct rule rule_weights_converted = {
 		"If most shapes are those of activations, the casts are at the borders of ops that need fp32, and "
 		"only fusion helps.",
 		"若多数形状属于激活值，则转换发生在必须用 FP32 的算子边界，只能靠融合解决。" },
-	.share_of = { "kernel time", "kernel 时间" },
+	.share_of = { "kernel time", "全部 kernel 时间" },
 	.doc = "docs/analysis/findings.md#weights-converted",
 	.check = check,
 };
