@@ -156,3 +156,9 @@ status 0
 fathom: note: shut down: no report
 ls: cannot access 'outlived.fathom': No such file or directory
 ? 2
+
+# A recording from the beginning on that outlives its program goes on until it is stopped.
+$ . test/cli/session/words; app=$(dirname "$(command -v fathom)")/test/fake/app; rm -f over; fathom start -q -x false -o from-the-start; begin launch -q sh -c "$app init launch:23 sync; touch over"; until_there over; sleep 0.2; states | unnumbered; fathom stop -q; finish; kernels from-the-start.fathom
+recording start-N
+status 0
+23
