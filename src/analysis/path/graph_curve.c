@@ -61,9 +61,9 @@ INLINE bool is_later(struct graph_line a, struct graph_line b, struct graph_fact
 	int order;
 
 	if (place == BELOW_1)
-		return at_a != at_b ? at_a > at_b : a.scaled_ns < b.scaled_ns;
+		return (at_a > at_b) | ((at_a == at_b) & (a.scaled_ns < b.scaled_ns));
 	if (place == ABOVE_0)
-		return at_a != at_b ? at_a > at_b : a.scaled_ns > b.scaled_ns;
+		return (at_a > at_b) | ((at_a == at_b) & (a.scaled_ns > b.scaled_ns));
 	order = compare_at(a, b, at);
 	if (order != 0)
 		return order > 0;
@@ -108,10 +108,49 @@ INLINE uint32_t dropped_at(const struct task_graph *g, const struct graph_set *s
 	return g->edge_kind && !(set->is_kept && set->is_kept[v]) ? set->dropped_kinds : 0;
 }
 
+/* The start of a node while its edges are met, and the one that decides it. */
+struct graph_start {
+	struct graph_line line;
+	uint32_t deciding; /* UINT32_MAX: none, it is at its earliest */
+};
+
+INLINE struct graph_start earliest_start(const struct task_graph *g, uint32_t v)
+{
+	return (struct graph_start){ { g->floor_ns ? g->floor_ns[v] : 0, 0 }, UINT32_MAX };
+}
+
+/* Meet an edge with the finish of the node that it leaves; false at an overflow. Which edge decides is a toss-up: no
+ * branches. */
+INLINE bool meet_edge(const struct task_graph *g, const struct graph_set *set, uint32_t e, struct graph_line finish,
+                      struct graph_factor at, enum place place, struct graph_start *start)
+{
+	bool is_deciding;
+
+	if (!line_of_edge(g, set, e, &finish))
+		return false;
+	is_deciding = start->deciding == UINT32_MAX ? reaches(finish, start->line, at, place)
+	                                            : is_later(finish, start->line, at, place);
+	start->line.fixed_ns = is_deciding ? finish.fixed_ns : start->line.fixed_ns;
+	start->line.scaled_ns = is_deciding ? finish.scaled_ns : start->line.scaled_ns;
+	start->deciding = is_deciding ? e : start->deciding;
+	return true;
+}
+
+/* From a node's start to its finish; false at an overflow. */
+INLINE bool finish_node(const struct task_graph *g, const struct graph_set *set, uint32_t v, enum place place,
+                        struct graph_line *line)
+{
+	int64_t sum;
+
+	return (!set->extra_ns || add_to(&line->fixed_ns, set->extra_ns[v])) &&
+	       add_to(set->nodes && set->nodes[v] ? &line->scaled_ns : &line->fixed_ns, graph_duration(g, v)) &&
+	       (place != BELOW_1 || !__builtin_add_overflow(line->fixed_ns, line->scaled_ns, &sum));
+}
+
 /* The line that decides at a factor. */
-INLINE bool pass_lines(const struct task_graph *g, const struct graph_set *set, struct graph_factor at,
-                       enum place place, struct graph_line *finish, struct graph_line *out, uint32_t *last,
-                       uint64_t *decides, struct err *err)
+static bool pass_lines(const struct task_graph *g, const struct graph_set *set, struct graph_factor at,
+                       struct graph_line *finish, struct graph_line *out, uint32_t *last, uint64_t *decides,
+                       struct err *err)
 {
 	struct graph_window w = graph_window(g);
 
@@ -119,37 +158,64 @@ INLINE bool pass_lines(const struct task_graph *g, const struct graph_set *set, 
 	*last = UINT32_MAX;
 	for (uint32_t v = 0; v < g->n; v++) {
 		const uint32_t dropped = dropped_at(g, set, v);
-		struct graph_line start = { g->floor_ns ? g->floor_ns[v] : 0, 0 };
-		uint32_t deciding = UINT32_MAX;
-		int64_t sum;
+		struct graph_start start = earliest_start(g, v);
 
 		for (uint32_t e = g->edge_at[v]; e < g->edge_at[v + 1]; e++) {
-			struct graph_line line = finish[graph_place(&w, g->edge_from[e], v)];
+			if (dropped && dropped >> g->edge_kind[e] & 1)
+				continue;
+			if (!meet_edge(g, set, e, finish[graph_place(&w, g->edge_from[e], v)], at, ANYWHERE, &start))
+				return fail(err, "time_overflow: the delay before task %u", v);
+		}
+		if (decides && start.deciding != UINT32_MAX)
+			decides[start.deciding / 64] |= (uint64_t)1 << start.deciding % 64;
+		if (!finish_node(g, set, v, ANYWHERE, &start.line))
+			return fail(err, "time_overflow: the end of task %u", v);
+		finish[v & w.mask] = start.line;
+		if (graph_is_far(&w, v))
+			finish[w.n_recent + w.next_far++] = start.line;
+		if (*last == UINT32_MAX || is_later(start.line, *out, at, ANYWHERE)) {
+			*out = start.line;
+			*last = v;
+		}
+	}
+	return true;
+}
+
+/* The lines that decide at the curve's two ends, which any question asks for. */
+struct ends {
+	struct graph_line at_1, at_0; /* just below 1, just above 0 */
+};
+
+static bool pass_ends(const struct task_graph *g, const struct graph_set *set, struct ends *finish, struct ends *out,
+                      struct err *err)
+{
+	static const struct graph_factor one = { 1, 1 }, zero = { 0, 1 };
+	struct graph_window w = graph_window(g);
+
+	*out = (struct ends){ 0 };
+	for (uint32_t v = 0; v < g->n; v++) {
+		const uint32_t dropped = dropped_at(g, set, v);
+		struct graph_start at_1 = earliest_start(g, v), at_0 = at_1;
+		struct ends *own = &finish[v & w.mask];
+
+		for (uint32_t e = g->edge_at[v]; e < g->edge_at[v + 1]; e++) {
+			const struct ends *from = &finish[graph_place(&w, g->edge_from[e], v)];
 
 			if (dropped && dropped >> g->edge_kind[e] & 1)
 				continue;
-			if (!line_of_edge(g, set, e, &line))
+			if (!meet_edge(g, set, e, from->at_1, one, BELOW_1, &at_1) ||
+			    !meet_edge(g, set, e, from->at_0, zero, ABOVE_0, &at_0))
 				return fail(err, "time_overflow: the delay before task %u", v);
-			if (deciding == UINT32_MAX ? reaches(line, start, at, place)
-			                           : is_later(line, start, at, place)) {
-				start = line;
-				deciding = e;
-			}
 		}
-		if (set->extra_ns && !add_to(&start.fixed_ns, set->extra_ns[v]))
-			return fail(err, "time_overflow: the start of task %u", v);
-		if (decides && deciding != UINT32_MAX)
-			decides[deciding / 64] |= (uint64_t)1 << deciding % 64;
-		if (!add_to(set->nodes && set->nodes[v] ? &start.scaled_ns : &start.fixed_ns, graph_duration(g, v)) ||
-		    (place == BELOW_1 && __builtin_add_overflow(start.fixed_ns, start.scaled_ns, &sum)))
+		if (!finish_node(g, set, v, BELOW_1, &at_1.line) || !finish_node(g, set, v, ABOVE_0, &at_0.line))
 			return fail(err, "time_overflow: the end of task %u", v);
-		finish[v & w.mask] = start;
+		*own = (struct ends){ at_1.line, at_0.line };
 		if (graph_is_far(&w, v))
-			finish[w.n_recent + w.next_far++] = start;
-		if (*last == UINT32_MAX || is_later(start, *out, at, place)) {
-			*out = start;
-			*last = v;
-		}
+			finish[w.n_recent + w.next_far++] = *own;
+		if (v == 0 || is_later(own->at_1, out->at_1, one, BELOW_1))
+			out->at_1 = own->at_1;
+		if (v == 0 || is_later(own->at_0, out->at_0, zero, ABOVE_0))
+			out->at_0 = own->at_0;
 	}
 	return true;
 }
@@ -196,10 +262,11 @@ INLINE bool pass_values(const struct task_graph *g, const struct graph_set *set,
 			    (__builtin_mul_overflow(narrow_at(&set->edge_part_ns, e), m.scaled - m.fixed, &delay) ||
 			     !add_to(&at, delay)))
 				return false;
-			if (at > start || (at == start && deciding == UINT32_MAX)) {
-				start = at;
-				deciding = e;
-			}
+			/* Which of two edges decides is a toss-up: no branches. */
+			const bool is_first = (at > start) | ((at == start) & (deciding == UINT32_MAX));
+
+			start = is_first ? at : start;
+			deciding = is_first ? e : deciding;
 		}
 		if (!is_plain && set->extra_ns &&
 		    (__builtin_mul_overflow(set->extra_ns[v], m.fixed, &duration) || !add_to(&start, duration)))
@@ -260,7 +327,7 @@ static bool chain_of_lines(const struct task_graph *g, const struct graph_set *s
                            struct graph_chain *out, struct err *err)
 {
 	struct graph_line *finish = take_times(g, sizeof(*finish)), line;
-	const bool done = pass_lines(g, set, a, ANYWHERE, finish, &line, &out->last, out->decides, err);
+	const bool done = pass_lines(g, set, a, finish, &line, &out->last, out->decides, err);
 
 	block_end(finish);
 	out->finish_ns = done ? value_at(line, a) : 0;
@@ -310,23 +377,17 @@ static bool line_at(struct search *s, struct graph_factor at, struct graph_line 
 	uint32_t last;
 
 	s->n_passes++;
-	return pass_lines(s->g, s->set, at, ANYWHERE, s->finish, line, &last, NULL, err);
+	return pass_lines(s->g, s->set, at, s->finish, line, &last, NULL, err);
 }
 
-static bool line_below_1(struct search *s, struct graph_line *line, struct err *err)
+static bool find_ends(struct search *s, struct ends *ends, struct err *err)
 {
-	uint32_t last;
+	struct ends *finish = take_times(s->g, sizeof(*finish));
+	const bool done = pass_ends(s->g, s->set, finish, ends, err);
 
-	s->n_passes++;
-	return pass_lines(s->g, s->set, (struct graph_factor){ 1, 1 }, BELOW_1, s->finish, line, &last, NULL, err);
-}
-
-static bool line_above_0(struct search *s, struct graph_line *line, struct err *err)
-{
-	uint32_t last;
-
-	s->n_passes++;
-	return pass_lines(s->g, s->set, (struct graph_factor){ 0, 1 }, ABOVE_0, s->finish, line, &last, NULL, err);
+	s->n_passes += 2;
+	block_end(finish);
+	return done;
 }
 
 static bool is_same_line(struct graph_line a, struct graph_line b)
@@ -411,22 +472,22 @@ bool graph_curve(const struct task_graph *g, const struct graph_set *set, struct
 		.set = set,
 		.max_passes = wish.max_passes ? wish.max_passes : MOST_PASSES,
 	};
-	struct graph_line at_0, at_1;
+	struct ends ends;
 	bool done;
 
 	*out = (struct what_if_curve){ .knee_above = NAN };
 	s.finish = take_times(g, sizeof(*s.finish));
-	done = line_below_1(&s, &at_1, err) && line_above_0(&s, &at_0, err) &&
-	       find_knees(&s, (struct between){ at_0, at_1 }, out, arena, err) &&
-	       (!wish.with_knee_above || find_knee_above(&s, at_1, &out->knee_above, err));
+	done = find_ends(&s, &ends, err) &&
+	       find_knees(&s, (struct between){ ends.at_0, ends.at_1 }, out, arena, err) &&
+	       (!wish.with_knee_above || find_knee_above(&s, ends.at_1, &out->knee_above, err));
 	block_end(s.finish);
 	arena_end(&s.scratch);
 	if (!done)
 		return false;
-	if (__builtin_add_overflow(at_1.fixed_ns, at_1.scaled_ns, &out->at_1_ns))
+	if (__builtin_add_overflow(ends.at_1.fixed_ns, ends.at_1.scaled_ns, &out->at_1_ns))
 		return fail(err, "time_overflow: the end of the last task");
-	out->at_0_ns = at_0.fixed_ns;
-	out->slope_at_1_ns = (double)at_1.scaled_ns;
+	out->at_0_ns = ends.at_0.fixed_ns;
+	out->slope_at_1_ns = (double)ends.at_1.scaled_ns;
 	return true;
 }
 

@@ -15,14 +15,53 @@
 enum { PERCENTILE = 5, FEW_SAMPLES = 20 };
 
 /*
- * The lowest values of each class, as many as the percentile is in rank: a heap
- * with the largest of them first, which in the end is the one wanted.
+ * The lowest values of each class: as many as the rank of the percentile, and
+ * as many again that may be lower, until there are so many that the higher
+ * half is dropped.
  */
 struct samples {
-	size_t *at; /* heap of class c: values[at[c]] .. values[at[c + 1]] */
-	size_t *n;  /* how many there are: counted at first, then kept */
+	size_t *at;     /* those of class c: values[at[c]] .. values[at[c + 1]] */
+	size_t *n;      /* how many there are: counted at first, then kept */
+	int64_t *limit; /* values from here on are not among the lowest */
 	int64_t *values;
 };
+
+/* The value of rank k in place, by partition around a middle one: linear but for adversaries, who get n log n luck. */
+static int64_t select_rank(int64_t *v, size_t n, size_t k)
+{
+	uint64_t random = n;
+
+	while (n > 1) {
+		int64_t pivot;
+		size_t low = 0, i = 0, high = n;
+
+		random = random * 6364136223846793005u + 1442695040888963407u;
+		pivot = v[(random >> 33) % n];
+		while (i < high) {
+			const int64_t x = v[i];
+
+			if (x < pivot) {
+				v[i++] = v[low];
+				v[low++] = x;
+			} else if (x > pivot) {
+				v[i] = v[--high];
+				v[high] = x;
+			} else {
+				i++;
+			}
+		}
+		if (k < low) {
+			n = low;
+		} else if (k >= high) {
+			v += high;
+			n -= high;
+			k -= high;
+		} else {
+			return pivot;
+		}
+	}
+	return v[0];
+}
 
 /* Rank of the 5th percentile by nearest rank, from 1 on; the minimum of few. */
 static size_t rank_of(size_t n)
@@ -30,25 +69,18 @@ static size_t rank_of(size_t n)
 	return n == 0 ? 0 : n < FEW_SAMPLES ? 1 : (n * PERCENTILE + 99) / 100;
 }
 
-static void keep_lowest(int64_t *heap, size_t *n, size_t most, int64_t value)
+static void keep_lowest(struct samples *s, size_t class, int64_t value)
 {
-	size_t at = 0;
+	int64_t *values = s->values + s->at[class];
+	const size_t room = s->at[class + 1] - s->at[class];
 
-	if (*n < most) {
-		for (at = (*n)++; at > 0 && heap[(at - 1) / 2] < value; at = (at - 1) / 2)
-			heap[at] = heap[(at - 1) / 2];
-		heap[at] = value;
+	if (value >= s->limit[class])
 		return;
+	values[s->n[class]++] = value;
+	if (s->n[class] == room) {
+		s->limit[class] = select_rank(values, room, room / 2 - 1);
+		s->n[class] = room / 2;
 	}
-	if (value >= heap[0])
-		return;
-	for (size_t child; (child = 2 * at + 1) < most; at = child) {
-		child += child + 1 < most && heap[child + 1] > heap[child];
-		if (heap[child] <= value)
-			break;
-		heap[at] = heap[child];
-	}
-	heap[at] = value;
 }
 
 static int64_t at_least_0(int64_t ns)
@@ -100,7 +132,7 @@ enum sampling { DECIDING_BY_CLASS, DECIDING_BY_KIND, ALL_BY_CLASS, CALLS_BY_FUNC
 static void give(struct samples *s, size_t class, int64_t value)
 {
 	if (s->values)
-		keep_lowest(s->values + s->at[class], &s->n[class], s->at[class + 1] - s->at[class], value);
+		keep_lowest(s, class, value);
 	else
 		s->n[class]++;
 }
@@ -138,6 +170,14 @@ static void give_call(const struct building *b, struct samples *s, enum sampling
 		give(s, (size_t)number_of_function(b, task->index), b->observed_ns[back] - b->observed_ns[node]);
 }
 
+/* -1 without any. */
+static int64_t low_value(const struct samples *s, size_t class)
+{
+	const size_t rank = (s->at[class + 1] - s->at[class]) / 2;
+
+	return rank ? select_rank(s->values + s->at[class], s->n[class], rank - 1) : -1;
+}
+
 static void give_all(const struct building *b, struct samples *s, enum sampling what)
 {
 	for (uint32_t v = 0; v < b->out->graph.n; v++)
@@ -153,17 +193,19 @@ static int64_t *sample(const struct building *b, enum sampling what, size_t n_cl
 	int64_t *low = arena_array(arena, int64_t, n_classes);
 	struct arena scratch = { 0 };
 	struct samples s = { .at = arena_array(&scratch, size_t, n_classes + 1),
-		             .n = arena_array(&scratch, size_t, n_classes) };
+		             .n = arena_array(&scratch, size_t, n_classes),
+		             .limit = arena_array(&scratch, int64_t, n_classes) };
 
 	give_all(b, &s, what);
 	for (size_t c = 0; c < n_classes; c++) {
-		s.at[c + 1] = s.at[c] + rank_of(s.n[c]);
+		s.at[c + 1] = s.at[c] + 2 * rank_of(s.n[c]);
 		s.n[c] = 0;
+		s.limit[c] = INT64_MAX;
 	}
 	s.values = arena_array(&scratch, int64_t, s.at[n_classes] + 1);
 	give_all(b, &s, what);
 	for (size_t c = 0; c < n_classes; c++)
-		low[c] = s.n[c] ? s.values[s.at[c]] : -1;
+		low[c] = low_value(&s, c);
 	arena_end(&scratch);
 	return low;
 }
