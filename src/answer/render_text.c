@@ -8,7 +8,9 @@
 
 #include "base/text.h"
 
-enum { USUAL_WIDTH = 100, LEAST_WIDTH = 40, MOST_WIDTH = 140, BAR_WIDTH = 48, LEAST_CUT = 16, LEAST_TEXT = 12, GAP = 2 };
+enum { USUAL_WIDTH = 100, LEAST_WIDTH = 40, MOST_WIDTH = 140, BAR_WIDTH = 48, GAP = 2 };
+/* Of a column: names are broken into no less, texts wrapped to no less. */
+enum { LEAST_CUT = 16, LEAST_TEXT = 12 };
 
 struct paper {
 	const struct look *look;

@@ -267,7 +267,8 @@ void section_what_if(const struct answer *a, struct document *d)
 			has_knee = true;
 			add_note(d, section,
 			         arena_print(s->arena, "%s: %s %s",
-			                     say_change_words(s, a->a->what_ifs[i].text, LONGEST_CHANGE_TOLD), say(s, SAY_col_knee),
+			                     say_change_words(s, a->a->what_ifs[i].text, LONGEST_CHANGE_TOLD),
+			                     say(s, SAY_col_knee),
 			                     say_knee(s, &a->a->what_ifs[i])));
 		}
 	if (has_knee)

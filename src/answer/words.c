@@ -156,8 +156,8 @@ static size_t scope_bytes(const char *p)
 }
 
 /*
- * A long C++ name without its type and the scopes in it: what tells instances of a template apart comes late, and would be
- * cut off.
+ * A long C++ name without its type and the scopes in it: what tells instances of a template apart comes late, and
+ * would be cut off.
  */
 static const char *without_scopes(const struct speech *s, const char *name)
 {

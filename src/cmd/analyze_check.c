@@ -21,8 +21,9 @@ static enum status check_outputs(const struct call *call, const struct question 
 	if (!*output || (o->path_rows && !*o->path_rows))
 		return wrong(call, "analyze: %s: no file named", *output ? "--path" : "--output");
 	if (!o->formats.n && output_is_foreign(output))
-		return wrong(call, "analyze: -o %s: no report has this format (.txt, .md, .json or .html; -f chooses one for "
-		             "any name)",
+		return wrong(call,
+		             "analyze: -o %s: no report has this format (.txt, .md, .json or .html; -f chooses one for any "
+		             "name)",
 		             output);
 	if (!o->path_rows || strcmp(o->path_rows, output) != 0)
 		return STATUS_DONE;

@@ -146,11 +146,12 @@ static void note_idle_options(const struct call *call, const struct diff_side *b
 
 	for (size_t i = 0; i < ARRAY_LEN(of_steps); i++)
 		if (of_steps[i].is_given && (before->is_bench || after->is_bench))
-			ui_note(call->ui, "diff: --%s changes nothing for files of fathom bench, which have runs and no steps",
+			ui_note(call->ui,
+				"diff: --%s changes nothing for files of fathom bench, which have runs and no steps",
 				of_steps[i].name);
 	if (o->statistic && strcmp(o->statistic, "p95") == 0 && n < LEAST_FOR_P95)
-		ui_note(call->ui, "diff: --statistic: p95 of %zu %s is the longest: it takes %d to have one in twenty", n,
-			n == 1 ? "iteration" : "iterations", LEAST_FOR_P95);
+		ui_note(call->ui, "diff: --statistic: p95 of %zu %s is the longest: it takes %d to have one in twenty",
+			n, n == 1 ? "iteration" : "iterations", LEAST_FOR_P95);
 }
 
 static enum status run(struct call *call)

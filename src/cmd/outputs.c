@@ -17,10 +17,11 @@ bool output_is_console(const char *output)
 
 bool output_is_foreign(const char *path)
 {
-	static const char *const endings[] = { "pdf", "ps",  "doc",  "docx", "odt", "rtf",    "tex",    "xls",     "xlsx",
-					       "ods", "csv", "tsv",  "ppt",  "pptx", "png",   "jpg",    "jpeg",    "gif",
-					       "svg", "xml", "yaml", "yml",  "toml", "rst",   "ipynb",  "parquet", "arrow",
-					       "db",  "sql", "zip",  "gz",   "zst",  "fathom", "sqlite", "nsys-rep", "ncu-rep" };
+	static const char *const endings[] = {
+		"pdf",  "ps",   "doc",  "docx", "odt",   "rtf",     "tex",   "xls",    "xlsx",   "ods",      "csv",    "tsv",
+		"ppt",  "pptx", "png",  "jpg",  "jpeg",  "gif",     "svg",   "xml",    "yaml",   "yml",      "toml",   "rst",
+		"db",   "sql",  "zip",  "gz",   "ipynb", "parquet", "arrow", "fathom", "sqlite", "nsys-rep", "ncu-rep", "zst",
+	};
 	const char *slash = strrchr(path, '/'), *dot = strrchr(slash ? slash : path, '.');
 
 	for (size_t i = 0; dot && i < ARRAY_LEN(endings); i++)

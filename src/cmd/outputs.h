@@ -24,8 +24,8 @@ const char *output_path(const struct call *call, const struct trace *trace, cons
 bool output_write(const struct call *call, const char *path, bool replace, const struct text *text) MUST_CHECK;
 
 /*
- * True when a file's ending says a format that Fathom's reports do not have: .pdf, .docx, .png. What is no ending, or one
- * that nobody knows, is as good as .txt.
+ * True when a file's ending says a format that Fathom's reports do not have: .pdf, .docx, .png. What is no ending, or
+ * one that nobody knows, is as good as .txt.
  */
 bool output_is_foreign(const char *path);
 
