@@ -61,6 +61,14 @@ static bool is_launch(const char *name)
 
 /* ---- what ought to be none ---- */
 
+/* A page of unified memory that moves: no call asks for it. */
+static bool is_migration(const struct trace *t, const struct device_op *op)
+{
+	const uint8_t kind = op->table == TABLE_memcpy ? t->memcpy.kind[op->row] : NULL_u8;
+
+	return kind == MEMCPY_UVM_HTOD || kind == MEMCPY_UVM_DTOH || kind == MEMCPY_UVM_DTOD;
+}
+
 static void check_devices(const struct trace *t, const struct device_ops *ops, bool all, struct sheet *out)
 {
 	struct check orphans = { "orphans", "operations of devices whose call was not recorded", 0, ops->n };
@@ -78,7 +86,7 @@ static void check_devices(const struct trace *t, const struct device_ops *ops, b
 		reversed.n += op->end_ns < op->start_ns;
 		right_ns = op->end_ns > right_ns ? op->end_ns : right_ns;
 		if (op->launch == NULL_ref || op->launch >= t->api.n) {
-			orphans.n++;
+			orphans.n += !is_migration(t, op);
 			continue;
 		}
 		early.of++;

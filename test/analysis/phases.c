@@ -66,6 +66,16 @@ TEST(phases, of_an_orphan_are_its_execution_alone)
 	EXPECT_EQ_INT(tl.n_orphans, 1);
 }
 
+/* kind 11 is a page of unified memory that moves to the device. */
+TEST(phases, of_a_migration_have_no_call_and_it_is_no_orphan)
+{
+	TEST_ARENA(arena);
+	const struct timeline tl = build("memcpy kind=11 bytes=4096 100..140\nmemcpy kind=HtoD bytes=1 200..210\n", &arena);
+
+	EXPECT_EQ_INT(phases_of(&tl, &tl.ops[0]).exec_ns, 40);
+	EXPECT_EQ_INT(tl.n_orphans, 1);
+}
+
 TEST(phases, wait_for_the_operation_before_in_the_stream)
 {
 	TEST_ARENA(arena);

@@ -43,7 +43,6 @@ static struct api_call *join_op(struct timeline_parts *p, uint32_t index)
 	}
 	if (!call) {
 		op->flags |= OP_ORPHAN;
-		tl->n_orphans++;
 		return NULL;
 	}
 	if (op->start_ns < call->start_ns) {
@@ -93,6 +92,7 @@ static void join(struct timeline_parts *p)
 		op->class = (uint8_t)op_classes_of(&classes, op->table, op->row, call ? call->start_ns : NULL_i64,
 		                                   call ? tl->threads[call->thread].thread : NULL_ref, &fused);
 		tl->n_fused += fused;
+		tl->n_orphans += op->flags & OP_ORPHAN && op->class != OP_UVM; /* no call asks for a migration */
 		has_nodes |= op->flags & OP_IN_GRAPH;
 		p->n_ops_of_stream[op->stream]++;
 	}
