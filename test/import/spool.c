@@ -370,7 +370,8 @@ TEST(import_spool, reads_migrations_and_faults_of_unified_memory)
 	    .address = 0x7f0000010000, .src = 0, .dst = 1, .flags = 5);
 	spool_lend(f);
 	*(struct cupti_unified_memory *)spool_raw(f, CUPTI_UNIFIED_MEMORY, 104) = (struct cupti_unified_memory){
-		.kind = CUPTI_UNIFIED_MEMORY, .counter = 3, .value = 0x44, .start = 4000, .address = 0x7f0000030000, .flags = 2,
+		.kind = CUPTI_UNIFIED_MEMORY, .counter = 3, .value = 0x44, .start = 4000,
+		.address = 0x7f0000030000, .flags = 2,
 	};
 	*(struct cupti_unified_memory *)spool_raw(f, CUPTI_UNIFIED_MEMORY, 104) = (struct cupti_unified_memory){
 		.kind = CUPTI_UNIFIED_MEMORY, .counter = 2, .value = 8192, .start = 4100, .end = 4200,

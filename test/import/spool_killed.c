@@ -177,7 +177,8 @@ TEST(import_spool_killed, keeps_all_that_calls_tell)
 
 	for (size_t i = 0; i < ARRAY_LEN(calls); i++)
 		if (count_calls(t, calls[i].name) != calls[i].n * ROUNDS)
-			test_fail(__FILE__, __LINE__, "%s: %zu calls", calls[i].name, count_calls(t, calls[i].name));
+			test_fail(__FILE__, __LINE__, "%s: %zu calls", calls[i].name,
+				  count_calls(t, calls[i].name));
 	EXPECT_EQ_INT(t->nvtx.n, 5 * ROUNDS);
 	for (ref i = 0; i < t->nvtx.n; i++)
 		EXPECT_EQ_TEXT(trace_text(t, t->nvtx.name[i]), ranges[i % 5]);
