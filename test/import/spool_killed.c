@@ -182,7 +182,7 @@ TEST(import_spool_killed, keeps_all_that_calls_tell)
 	EXPECT_EQ_INT(t->nvtx.n, 5 * ROUNDS);
 	for (ref i = 0; i < t->nvtx.n; i++)
 		EXPECT_EQ_TEXT(trace_text(t, t->nvtx.name[i]), ranges[i % 5]);
-	EXPECT_EQ_INT(t->sync.n, 10 * ROUNDS); /* 6 of streams, 2 of the device, an event, and a stream's wait for one */
+	EXPECT_EQ_INT(t->sync.n, 10 * ROUNDS); /* 6 for streams, 2 for devices, 2 for an event */
 	EXPECT_EQ_INT(t->cuda_event.n, 2 * ROUNDS);
 	EXPECT_EQ_INT(t->graph_node.n, 24 * ROUNDS);
 	EXPECT_EQ_INT(t->graph.n, 4 * ROUNDS);
