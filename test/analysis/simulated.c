@@ -11,16 +11,16 @@
 #include "test/test.h"
 
 enum {
-	LAUNCH_NS = 4000,    /* a launch call */
-	LATENCY_NS = 7000,   /* from its begin to its kernel's, on a free stream */
-	GAP_NS = 1000,       /* between two operations of a stream */
-	EVENT_NS = 1500,     /* from one stream to another */
-	RETURN_NS = 3000,    /* of a call that waited, after what it waited for */
-	SYNC_NS = 2000,      /* one that need not wait */
-	CALL_NS = 1000,      /* other calls */
-	QUERY_NS = 1500,     /* one query, and the time to the next one */
+	LAUNCH_NS = 4000,  /* a launch call */
+	LATENCY_NS = 7000, /* from its begin to its kernel's, on a free stream */
+	GAP_NS = 1000,     /* between two operations of a stream */
+	EVENT_NS = 1500,   /* from one stream to another */
+	RETURN_NS = 3000,  /* of a call that waited, after what it waited for */
+	SYNC_NS = 2000,    /* one that need not wait */
+	CALL_NS = 1000,    /* other calls */
+	QUERY_NS = 1500,   /* one query, and the time to the next one */
 	QUERY_PAUSE_NS = 500,
-	WAKE_NS = 5000,      /* of a thread */
+	WAKE_NS = 5000, /* of a thread */
 };
 
 struct running {
@@ -34,8 +34,8 @@ struct queue {
 };
 
 struct device_stream {
-	int64_t end_ns, after_ns;  /* of what was submitted; what the next operation must wait for */
-	int64_t begins[64];        /* of the last operations, in a ring */
+	int64_t end_ns, after_ns; /* of what was submitted; what the next operation must wait for */
+	int64_t begins[64];       /* of the last operations, in a ring */
 	int n;
 };
 
@@ -84,12 +84,12 @@ static void show_call(struct sim *s, int thread, const char *name, int64_t start
 {
 	if (is_shown(s, thread))
 		text_print(s->out, "api %s process=%d thread=%d %s %lld..%lld\n", name, s->p->threads[thread].process,
-			   10 * s->p->threads[thread].process + thread, more, (long long)start_ns, (long long)end_ns);
+		           10 * s->p->threads[thread].process + thread, more, (long long)start_ns, (long long)end_ns);
 }
 
 /* Put an operation of ns into a stream at a time; *begin_ns: when it begins. Gives its end. */
 static int64_t submit(struct sim *s, int thread, const struct sim_step *step, int64_t at_ns, int64_t latency_ns,
-		      int64_t ns, int64_t *begin_ns)
+                      int64_t ns, int64_t *begin_ns)
 {
 	struct device_stream *stream = &s->streams[step->where];
 	const int process = s->p->threads[thread].process;
@@ -123,15 +123,16 @@ static void do_kernel(struct sim *s, int thread, const struct sim_step *step)
 	if (s->p->depth && stream->n >= s->p->depth) {
 		const int64_t room_ns = stream->begins[(stream->n - s->p->depth) % 64];
 
-		call_end_ns = room_ns + RETURN_NS > call_end_ns && room_ns > start_ns ? room_ns + RETURN_NS : call_end_ns;
+		call_end_ns =
+			room_ns + RETURN_NS > call_end_ns && room_ns > start_ns ? room_ns + RETURN_NS : call_end_ns;
 	}
 	end_ns = submit(s, thread, step, start_ns, scaled(LATENCY_NS, change_of(s, thread)->launch), ns, &begin_ns);
 	r->at_ns = call_end_ns;
 	if (is_shown(s, thread))
 		text_print(s->out, "kernel k%d process=%d thread=%d stream=%d launch=%lld..%lld %lld..%lld\n",
-			   step->which, s->p->threads[thread].process, 10 * s->p->threads[thread].process + thread,
-			   step->where + 1, (long long)start_ns, (long long)call_end_ns, (long long)begin_ns,
-			   (long long)end_ns);
+		           step->which, s->p->threads[thread].process, 10 * s->p->threads[thread].process + thread,
+		           step->where + 1, (long long)start_ns, (long long)call_end_ns, (long long)begin_ns,
+		           (long long)end_ns);
 }
 
 static void do_copy(struct sim *s, int thread, const struct sim_step *step)
@@ -143,16 +144,18 @@ static void do_copy(struct sim *s, int thread, const struct sim_step *step)
 	int64_t begin_ns, end_ns;
 	char more[64];
 
-	end_ns = submit(s, thread, step, start_ns, scaled(LATENCY_NS, (waits ? factor : 1) * change_of(s, thread)->launch),
-			scaled(step->ns, factor), &begin_ns);
+	end_ns = submit(s, thread, step, start_ns,
+	                scaled(LATENCY_NS, (waits ? factor : 1) * change_of(s, thread)->launch),
+	                scaled(step->ns, factor), &begin_ns);
 	r->at_ns = waits ? end_ns + scaled(RETURN_NS, factor) : start_ns + LAUNCH_NS;
 	if (!is_shown(s, thread))
 		return;
 	snprintf(more, sizeof(more), "corr=%d", ++s->correlation);
 	show_call(s, thread, waits ? "cudaMemcpy" : "cudaMemcpyAsync", start_ns, r->at_ns, more);
-	text_print(s->out,
-		   "memcpy %s process=%d stream=%d kind=HtoD src_kind=pinned dst_kind=device bytes=1000000 %lld..%lld\n",
-		   more, s->p->threads[thread].process, step->where + 1, (long long)begin_ns, (long long)end_ns);
+	text_print(
+		s->out,
+		"memcpy %s process=%d stream=%d kind=HtoD src_kind=pinned dst_kind=device bytes=1000000 %lld..%lld\n",
+		more, s->p->threads[thread].process, step->where + 1, (long long)begin_ns, (long long)end_ns);
 }
 
 static void do_sync(struct sim *s, int thread, const struct sim_step *step)
@@ -170,7 +173,8 @@ static void do_sync(struct sim *s, int thread, const struct sim_step *step)
 	show_call(s, thread, "cudaStreamSynchronize", start_ns, r->at_ns, more);
 	if (is_shown(s, thread))
 		text_print(s->out, "sync kind=stream process=%d stream=%d %s %lld..%lld\n",
-			   s->p->threads[thread].process, step->where + 1, more, (long long)start_ns, (long long)r->at_ns);
+		           s->p->threads[thread].process, step->where + 1, more, (long long)start_ns,
+		           (long long)r->at_ns);
 }
 
 static void do_poll(struct sim *s, int thread, const struct sim_step *step)
@@ -183,7 +187,9 @@ static void do_poll(struct sim *s, int thread, const struct sim_step *step)
 	for (bool is_ready = false; !is_ready; r->at_ns += QUERY_NS + QUERY_PAUSE_NS) {
 		is_ready = r->at_ns >= until_ns;
 		show_call(s, thread, "cudaStreamQuery", r->at_ns, r->at_ns + QUERY_NS,
-			  !s->p->has_results ? "" : is_ready ? "result=0" : "result=600");
+		          !s->p->has_results ? ""
+		          : is_ready         ? "result=0"
+		                             : "result=600");
 	}
 }
 
@@ -197,7 +203,8 @@ static void do_event(struct sim *s, int thread, const struct sim_step *step)
 
 	snprintf(more, sizeof(more), "corr=%d", ++s->correlation);
 	r->at_ns += CALL_NS;
-	show_call(s, thread, step->kind == DO_RECORD ? "cudaEventRecord" : "cudaStreamWaitEvent", start_ns, r->at_ns, more);
+	show_call(s, thread, step->kind == DO_RECORD ? "cudaEventRecord" : "cudaStreamWaitEvent", start_ns, r->at_ns,
+	          more);
 	if (step->kind == DO_RECORD)
 		s->event_ns[event] = stream->end_ns;
 	else if (s->event_ns[event] + EVENT_NS > stream->after_ns)
@@ -205,12 +212,12 @@ static void do_event(struct sim *s, int thread, const struct sim_step *step)
 	if (!is_shown(s, thread))
 		return;
 	if (step->kind == DO_RECORD)
-		text_print(s->out, "cuda_event process=%d stream=%d event=%d event_sync=%d %s\n", process, step->where + 1,
-			   event + 1, s->threads[thread].round + 1, more);
+		text_print(s->out, "cuda_event process=%d stream=%d event=%d event_sync=%d %s\n", process,
+		           step->where + 1, event + 1, s->threads[thread].round + 1, more);
 	else
-		text_print(s->out, "sync kind=wait process=%d stream=%d event=%d event_sync=%d %s %lld..%lld\n", process,
-			   step->where + 1, event + 1, s->threads[thread].round + 1, more, (long long)start_ns,
-			   (long long)r->at_ns);
+		text_print(s->out, "sync kind=wait process=%d stream=%d event=%d event_sync=%d %s %lld..%lld\n",
+		           process, step->where + 1, event + 1, s->threads[thread].round + 1, more, (long long)start_ns,
+		           (long long)r->at_ns);
 }
 
 /* Let those go on that wait for a queue: they take their step again. */
@@ -238,8 +245,8 @@ static bool do_queue(struct sim *s, int thread, const struct sim_step *step)
 	queue->n += step->kind == DO_PUT ? 1 : -1;
 	if (r->waits_since_ns >= 0 && is_shown(s, thread) && s->p->has_osrt)
 		text_print(s->out, "osrt pthread_cond_wait process=%d thread=%d %lld..%lld\n",
-			   s->p->threads[thread].process, 10 * s->p->threads[thread].process + thread,
-			   (long long)r->waits_since_ns, (long long)r->at_ns);
+		           s->p->threads[thread].process, 10 * s->p->threads[thread].process + thread,
+		           (long long)r->waits_since_ns, (long long)r->at_ns);
 	r->waits_since_ns = -1;
 	wake_all(s, r->at_ns);
 	return true;
@@ -255,7 +262,7 @@ static void take_step(struct sim *s, int thread)
 	switch (step->kind) {
 	case DO_HOST:
 		r->at_ns += scaled(varied(s, thread, step->ns),
-				   change_of(s, thread)->host * (t->range ? change_of(s, thread)->range : 1));
+		                   change_of(s, thread)->host * (t->range ? change_of(s, thread)->range : 1));
 		break;
 	case DO_KERNEL: do_kernel(s, thread, step); break;
 	case DO_COPY:
@@ -272,7 +279,7 @@ static void take_step(struct sim *s, int thread)
 	}
 	if (step->kind == DO_HOST && t->range && is_shown(s, thread))
 		text_print(s->out, "nvtx %s kind=push process=%d thread=%d %lld..%lld\n", t->range, t->process,
-			   10 * t->process + thread, (long long)start_ns, (long long)r->at_ns);
+		           10 * t->process + thread, (long long)start_ns, (long long)r->at_ns);
 	if (++r->step == t->n_steps) {
 		r->step = 0;
 		r->is_done = ++r->round == t->n_rounds;

@@ -49,8 +49,9 @@ static void run(struct ran *r, const struct sim_program *p)
 	r->trace = trace_of(text.p);
 	text_end(&text);
 	EXPECT_DONE(timeline_build(&r->tl, r->trace, &r->arena, &err), err);
-	EXPECT_DONE(model_build(&r->model, &r->tl, (struct interval){ 0, r->end_ns }, NULL, &r->limits, &r->arena, &err),
-		    err);
+	EXPECT_DONE(
+		model_build(&r->model, &r->tl, (struct interval){ 0, r->end_ns }, NULL, &r->limits, &r->arena, &err),
+		err);
 }
 
 static struct what_if ask(struct ran *r, const char *text)
@@ -175,7 +176,8 @@ struct tally {
 	int n_asked, n_answered, n_true, n_narrow;
 };
 
-/* True: the gain lies in the band, or beside it by at most 2 % of the window. Narrow: the band is no wider than that. */
+/* True: the gain lies in the band, or beside it by at most 2 % of the window. Narrow: the band is no wider than that.
+ */
 static void count_answer(struct tally *tally, const struct ran *r, const struct what_if *w, int64_t gain_ns)
 {
 	const int64_t near_ns = r->end_ns / 50;
@@ -215,8 +217,8 @@ static struct tally expect_true(enum family family, int percent)
 	const struct tally t = run_family(family);
 
 	if (100 * t.n_true < percent * t.n_answered)
-		test_fail(__FILE__, __LINE__, "%d of %d answers are true (%d narrow, %d asked), expected %d %%", t.n_true,
-			  t.n_answered, t.n_narrow, t.n_asked, percent);
+		test_fail(__FILE__, __LINE__, "%d of %d answers are true (%d narrow, %d asked), expected %d %%",
+		          t.n_true, t.n_answered, t.n_narrow, t.n_asked, percent);
 	return t;
 }
 

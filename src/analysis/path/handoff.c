@@ -22,13 +22,13 @@ enum {
 
 /* What is seen at a place. */
 struct place_count {
-	uint64_t key;             /* 0: free */
-	int64_t all_ns;           /* of pauses; saturated */
-	int64_t returns_ns;       /* of those in which a call of another thread returned */
-	uint32_t n_returns;       /* their number */
-	uint32_t n_waits;         /* with a wait on record */
-	uint32_t n_woken;         /* whose wait ended right after such a return */
-	double n_chance;          /* how many of those there would be if the two had nothing to do with each other */
+	uint64_t key;       /* 0: free */
+	int64_t all_ns;     /* of pauses; saturated */
+	int64_t returns_ns; /* of those in which a call of another thread returned */
+	uint32_t n_returns; /* their number */
+	uint32_t n_waits;   /* with a wait on record */
+	uint32_t n_woken;   /* whose wait ended right after such a return */
+	double n_chance;    /* how many of those there would be if the two had nothing to do with each other */
 };
 
 /* Calls of a process that may hand over, in the order in which they returned. */
@@ -47,7 +47,7 @@ struct search {
 	struct interval window;
 	struct walk rows[N_WAIT_ROWS];
 	struct returns returns;
-	size_t at; /* in the returns: those of a thread are asked for in the order of time */
+	size_t at;                  /* in the returns: those of a thread are asked for in the order of time */
 	struct place_count *places; /* hashed, a block */
 	size_t n_places, room;      /* a power of two */
 	struct handoffs out;
@@ -103,17 +103,18 @@ static uint64_t key_of(const struct search *s, uint32_t call)
 	const uint64_t before = is_first ? NULL_str : tl->trace->api.name[tl->calls[call - 1].row];
 	const uint64_t behind = tl->trace->api.name[tl->calls[call].row];
 
-	return ((uint64_t)tl->calls[call].thread * 0x2545f4914f6cdd1du ^ before * 0xff51afd7ed558ccdu ^ behind << 17) | 1;
+	return ((uint64_t)tl->calls[call].thread * 0x2545f4914f6cdd1du ^ before * 0xff51afd7ed558ccdu ^ behind << 17) |
+	       1;
 }
 
 /* ---- one pause ---- */
 
 struct pause {
-	uint32_t call;                 /* behind it */
-	uint32_t before[MOST_OTHERS];  /* the last of each other thread to return, latest first */
+	uint32_t call;                /* behind it */
+	uint32_t before[MOST_OTHERS]; /* the last of each other thread to return, latest first */
 	unsigned n_before;
 	int64_t start_ns, end_ns;
-	struct interval wait;          /* first to last on record; empty without */
+	struct interval wait; /* first to last on record; empty without */
 	int64_t wait_ns, returned_ns;
 	size_t n_returns;
 	bool is_first; /* before all calls of its thread in the window */
@@ -154,31 +155,32 @@ static bool is_taking_batches(const char *name)
 
 static void begin_rows(struct search *s, struct arena *scratch)
 {
-	static const struct need frames[] = { { TABLE_python_frame, BIT(python_frame, start_ns) |
-		                                                            BIT(python_frame, end_ns) |
-		                                                            BIT(python_frame, track) |
-		                                                            BIT(python_frame, name) } };
-	static const struct need ops[] = { { TABLE_op, BIT(op, start_ns) | BIT(op, end_ns) | BIT(op, track) |
-		                                               BIT(op, name) } };
+	static const struct need frames[] = { { TABLE_python_frame,
+		                                BIT(python_frame, start_ns) | BIT(python_frame, end_ns) |
+		                                        BIT(python_frame, track) | BIT(python_frame, name) } };
+	static const struct need ops[] = { { TABLE_op,
+		                             BIT(op, start_ns) | BIT(op, end_ns) | BIT(op, track) | BIT(op, name) } };
 	struct trace *t = s->tl->trace;
 	struct err err;
 
 	for (size_t i = 0; i < N_WAIT_ROWS; i++)
-		s->rows[i] = (struct walk){ .tl = s->tl, .scratch = scratch,
+		s->rows[i] = (struct walk){ .tl = s->tl,
+			                    .scratch = scratch,
 			                    .is_wait = arena_array(scratch, uint8_t, t->strings.n) };
 	walk_read_evidence(&s->rows[WAITS_OF_SYSTEM]);
 	if (trace_need(t, frames, 1, &err))
-		s->rows[WAITS_OF_PYTHON].waits = (struct spans){ t->python_frame.n, t->python_frame.start_ns,
-			                                         t->python_frame.end_ns, t->python_frame.track,
-			                                         t->python_frame.name, NULL };
+		s->rows[WAITS_OF_PYTHON].waits =
+			(struct spans){ t->python_frame.n,     t->python_frame.start_ns, t->python_frame.end_ns,
+			                t->python_frame.track, t->python_frame.name,     NULL };
 	if (trace_need(t, ops, 1, &err))
-		s->rows[WAITS_OF_LOADERS].waits =
-			(struct spans){ t->op.n, t->op.start_ns, t->op.end_ns, t->op.track, t->op.name, is_taking_batches };
+		s->rows[WAITS_OF_LOADERS].waits = (struct spans){ t->op.n,     t->op.start_ns, t->op.end_ns,
+			                                          t->op.track, t->op.name,     is_taking_batches };
 }
 
 static bool has_rows(const struct search *s)
 {
-	return s->rows[WAITS_OF_SYSTEM].waits.n + s->rows[WAITS_OF_PYTHON].waits.n + s->rows[WAITS_OF_LOADERS].waits.n > 0;
+	return s->rows[WAITS_OF_SYSTEM].waits.n + s->rows[WAITS_OF_PYTHON].waits.n + s->rows[WAITS_OF_LOADERS].waits.n >
+	       0;
 }
 
 /* Waits on record in a pause, by the first table that has some: those that are short are locks, not waits for work. */
@@ -222,14 +224,12 @@ static bool find_pause(struct search *s, uint32_t call, struct pause *p)
 	const struct api_call *calls = s->tl->calls;
 	size_t from, to;
 
-	*p = (struct pause){ .call = call, .start_ns = s->window.start_ns,
-		             .end_ns = calls[call].start_ns };
+	*p = (struct pause){ .call = call, .start_ns = s->window.start_ns, .end_ns = calls[call].start_ns };
 	p->is_first = call == s->tl->threads[calls[call].thread].first_call || calls[call - 1].end_ns <= p->start_ns;
 	if (!p->is_first)
 		p->start_ns = calls[call - 1].end_ns;
 	if (p->end_ns - p->start_ns < LEAST_PAUSE_NS || calls[call].flags & CALL_POLLED ||
-	    p->end_ns > s->window.end_ns ||
-	    relay_before(s->relays, call) != NULL_ref)
+	    p->end_ns > s->window.end_ns || relay_before(s->relays, call) != NULL_ref)
 		return false;
 	for (size_t i = 0; i < N_WAIT_ROWS && p->wait_ns == 0; i++)
 		find_waits(s, p, &s->rows[i]);
@@ -279,10 +279,12 @@ static void judge_pause(struct search *s, const struct pause *p)
 	const struct place_count *place = slot_of(s->places, s->room, key_of(s, p->call));
 	/* By time: short pauses at the same place say nothing of long ones. */
 	const bool is_habit = place->n_returns >= FEW_PAUSES && place->returns_ns >= place->all_ns / 2;
-	const bool is_waker = place->n_waits >= FEW_PAUSES && 5 * (uint64_t)place->n_woken >= 4 * (uint64_t)place->n_waits &&
+	const bool is_waker = place->n_waits >= FEW_PAUSES &&
+	                      5 * (uint64_t)place->n_woken >= 4 * (uint64_t)place->n_waits &&
 	                      place->n_woken >= 2 * place->n_chance;
-	struct handoff h = { p->call, p->n_before > 0 ? p->before[0] : NULL_ref, p->start_ns, p->wait,
-		             p->end_ns - p->start_ns - p->wait_ns, HANDOFF_PROVED, 0 };
+	struct handoff h = { p->call, p->n_before > 0 ? p->before[0] : NULL_ref, p->start_ns,
+		             p->wait, p->end_ns - p->start_ns - p->wait_ns,      HANDOFF_PROVED,
+		             0 };
 
 	if (is_waker && is_woken(p)) {
 		add_handoff(s, h);
@@ -366,7 +368,7 @@ static int by_call(const void *a, const void *b)
 }
 
 struct handoffs handoffs_of(const struct timeline *tl, const struct relays *relays, struct interval window,
-			    struct arena *arena)
+                            struct arena *arena)
 {
 	struct arena scratch = { 0 };
 	struct search s = { .tl = tl, .relays = relays, .window = window };

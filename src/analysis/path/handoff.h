@@ -27,13 +27,13 @@ enum handoff_kind {
 };
 
 struct handoff {
-	uint32_t call;         /* the one behind the pause */
-	uint32_t before;       /* the other thread's; of HANDOFF_UNKNOWN the one that may have been, or NULL_ref */
-	int64_t start_ns;      /* of the pause */
-	struct interval wait;  /* the one on record, first to last; empty without */
-	int64_t own_ns;        /* of the pause: the thread's own work, at least */
-	uint8_t kind;          /* enum handoff_kind */
-	uint8_t number;        /* where several threads may have handed over: 0 for the last to return, 1 ... */
+	uint32_t call;        /* the one behind the pause */
+	uint32_t before;      /* the other thread's; of HANDOFF_UNKNOWN the one that may have been, or NULL_ref */
+	int64_t start_ns;     /* of the pause */
+	struct interval wait; /* the one on record, first to last; empty without */
+	int64_t own_ns;       /* of the pause: the thread's own work, at least */
+	uint8_t kind;         /* enum handoff_kind */
+	uint8_t number;       /* where several threads may have handed over: 0 for the last to return, 1 ... */
 };
 
 struct handoffs {
@@ -44,7 +44,7 @@ struct handoffs {
 
 /* Find those of a window; pauses before relays are none. Owned by the arena. */
 struct handoffs handoffs_of(const struct timeline *tl, const struct relays *relays, struct interval window,
-			    struct arena *arena);
+                            struct arena *arena);
 
 /* The first one before a call, or NULL; further ones follow it. *n: how many. */
 const struct handoff *handoff_before(const struct handoffs *handoffs, uint32_t call, size_t *n);

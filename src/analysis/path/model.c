@@ -51,7 +51,8 @@ static bool only_asks(const struct timeline *tl, uint32_t thread, struct interva
 	return n_queries > 0;
 }
 
-/* A thread that copies and computes nothing, as loaders do, in a call at the window's end: that is for what comes next. */
+/* A thread that copies and computes nothing, as loaders do, in a call at the window's end: that is for what comes next.
+ */
 static bool is_ahead(const struct timeline *tl, uint32_t thread, struct interval window)
 {
 	const struct host_thread *h = &tl->threads[thread];
@@ -77,7 +78,8 @@ static uint32_t last_worker(const struct timeline *tl, struct interval window)
 	for (uint32_t t = 0; t < tl->n_threads; t++) {
 		const uint32_t c = call_at(tl, t, window.end_ns - 1);
 
-		if (c == NULL_ref || tl->calls[c].end_ns <= last_ns || only_asks(tl, t, window) || is_ahead(tl, t, window))
+		if (c == NULL_ref || tl->calls[c].end_ns <= last_ns || only_asks(tl, t, window) ||
+		    is_ahead(tl, t, window))
 			continue;
 		last = t;
 		last_ns = tl->calls[c].end_ns;
@@ -90,7 +92,8 @@ static void find_end(struct building *b)
 {
 	struct path_end end = path_find_end(b->tl, b->window);
 
-	if (end.thread != NULL_ref && (only_asks(b->tl, end.thread, b->window) || is_ahead(b->tl, end.thread, b->window))) {
+	if (end.thread != NULL_ref &&
+	    (only_asks(b->tl, end.thread, b->window) || is_ahead(b->tl, end.thread, b->window))) {
 		const uint32_t worker = last_worker(b->tl, b->window);
 
 		end.thread = worker != NULL_ref ? worker : end.thread;

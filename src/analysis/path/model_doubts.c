@@ -59,8 +59,7 @@ static void add_other(struct building *b, const struct handoff *h, uint32_t node
 		return;
 	}
 	d->pauses = room_for_one(d->pauses, d->n_pauses, &b->pauses_room, sizeof(*d->pauses), b->arena);
-	d->pauses[d->n_pauses++] =
-		(struct doubtful_pause){ node, program_edge, edge, h->own_ns, graph_delay(g, edge) };
+	d->pauses[d->n_pauses++] = (struct doubtful_pause){ node, program_edge, edge, h->own_ns, graph_delay(g, edge) };
 	/* So early that it never decides. */
 	narrow_put(&g->edge_delay_ns, edge, -interval_ns(b->window) - 1, b->arena);
 }
@@ -132,7 +131,8 @@ static int64_t due_of(const struct timeline *tl, const struct op *op)
 	return ready_ns != NULL_i64 && ready_ns > call_end_ns ? ready_ns : call_end_ns;
 }
 
-/* When the thread of a launch last submitted before its operation began: a device that is late until then costs nothing. */
+/* When the thread of a launch last submitted before its operation began: a device that is late until then costs
+ * nothing. */
 static int64_t submitted_until(const struct timeline *tl, const struct op *op)
 {
 	const uint32_t thread = tl->calls[op->call].thread;

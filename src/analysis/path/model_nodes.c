@@ -339,8 +339,7 @@ static void place_nodes(struct pool *p)
 		const int64_t end_ns = end_of_task(b, out->tasks[i]);
 
 		/* A clock that is off a little must not make a transfer that ends before it begins. */
-		narrow_put(&out->graph.duration_ns, i, end_ns > p->start_ns[i] ? end_ns - p->start_ns[i] : 0,
-		           b->arena);
+		narrow_put(&out->graph.duration_ns, i, end_ns > p->start_ns[i] ? end_ns - p->start_ns[i] : 0, b->arena);
 	}
 }
 

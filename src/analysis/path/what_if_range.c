@@ -145,7 +145,8 @@ static void mark_pause(struct marking *m, uint32_t node, ref thread, const struc
 	for (uint32_t e = g->edge_at[node]; e < g->edge_at[node + 1]; e++) {
 		const bool is_inert = g->edge_kind[e] == EDGE_MAYBE;
 		/* Of threads that returned earlier all may lie behind: a band's end. */
-		const int64_t inside_ns = g->edge_kind[e] == EDGE_PROGRAM || n_inert > 0 ? before_ns + behind_ns : behind_ns;
+		const int64_t inside_ns =
+			g->edge_kind[e] == EDGE_PROGRAM || n_inert > 0 ? before_ns + behind_ns : behind_ns;
 
 		const int64_t part_ns = is_inert || inside_ns < graph_delay(g, e) ? inside_ns : graph_delay(g, e);
 

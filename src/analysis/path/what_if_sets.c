@@ -82,8 +82,8 @@ static bool matches_shape(struct matcher *m, const struct timeline *tl, const st
 	return matches(m, op_name(tl, op)) || (full && matches(m, full));
 }
 
-static void mark_kernels(struct change *out, const struct model *model, const struct timeline *tl,
-                         struct matcher *m, struct arena *arena)
+static void mark_kernels(struct change *out, const struct model *model, const struct timeline *tl, struct matcher *m,
+                         struct arena *arena)
 {
 	uint8_t *nodes = arena_array(arena, uint8_t, model->graph.n);
 	uint8_t *of_shape = arena_array(arena, uint8_t, tl->trace->kernel_shape.n); /* 0 not looked at, 1 no, 2 yes */
