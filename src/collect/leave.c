@@ -11,14 +11,19 @@
 
 #include "collect/collect.h"
 
-EXPORTED _Noreturn void _exit(int status)
+static _Noreturn void leave(int status)
 {
 	collector_end();
 	for (;;)
 		syscall(SYS_exit_group, status);
 }
 
+EXPORTED _Noreturn void _exit(int status)
+{
+	leave(status);
+}
+
 EXPORTED _Noreturn void _Exit(int status)
 {
-	_exit(status);
+	leave(status);
 }
