@@ -175,8 +175,8 @@ static const struct phrase advice_with_graph = {
 	"`{where}`。" };
 
 static const struct phrase advice_in_graph = {
-	"Most of its work is replayed by graphs already; the time is what the device takes from one node to the next. Use "
-	"fewer and longer kernels: fuse element-wise ones ({elementwise} of {kernels} are), larger batches. Most at "
+	"Most of its work is replayed by graphs already; the time is what the device takes from one node to the next. "
+	"Use fewer and longer kernels: fuse element-wise ones ({elementwise} of {kernels} are), larger batches. Most at "
 	"`{where}`.",
 	"大部分任务已由 CUDA Graph 重放，这段时间是设备从一个节点到下一个节点的开销。请使用更少、更长的 kernel：融合"
 	"逐元素 kernel（{kernels} 个中有 {elementwise} 个）、增大 batch。占比最大的位置：`{where}`。" };

@@ -130,8 +130,8 @@ static const struct phrase legacy_advice = {
 	"`cudaStreamNonBlocking`）或每线程默认流（`--default-stream per-thread`）。" };
 
 static const struct phrase with_unknown = {
-	"{streams} streams compute and never at the same time: {main} on the busiest, {time} on the others. {held} of the "
-	"{n} kernels of the others waited for work of another stream; {unknown} more waited for something that was not "
+	"{streams} streams compute and never at the same time: {main} on the busiest, {time} on the others. {held} of "
+	"the {n} kernels of the others waited for work of another stream; {unknown} more waited for something that was not "
 	"recorded.",
 	"有 {streams} 个流在做计算，但从未同时运行：最忙的流 {main}，其余 {time}。其余流的 {n} 个 kernel 中有 {held} 个"
 	"在等待其他流的工作，另有 {unknown} 个在等待未被记录的事件。" };

@@ -175,13 +175,15 @@ struct finding *waits_finding(const struct rule *rule, const struct analysis *a,
 	const struct lookup *l = out->look;
 	struct waits w;
 	struct finding *f;
+	bool is_main;
 
 	if (!l->of || lookup_share(l, SHARE_SYNC) < a->limits.finding_min_share)
 		return NULL;
 	w = waits_of(l);
 	if (w.is_storm != is_storm || w.idle_ns == 0 || share_of(l, &w) < a->limits.finding_min_share)
 		return NULL;
-	f = finding_add(out, rule, share_of(l, &w) >= a->limits.class_primary_share ? FINDING_CONFIRMED : FINDING_SUSPECTED);
+	is_main = share_of(l, &w) >= a->limits.class_primary_share;
+	f = finding_add(out, rule, is_main ? FINDING_CONFIRMED : FINDING_SUSPECTED);
 	tell_waits(f, l, &w);
 	return f;
 }

@@ -183,7 +183,7 @@ TEST(step_phases, find_forward_backward_and_optimizer_of_a_torch_trace)
 	trace_close(trace);
 }
 
-/* Two micro-batches a step of 1000 us: 100 us of forward, 300 us of backward on autograd's thread, each with a kernel. */
+/* Two micro-batches a step of 1000 us: 100 us of forward, 300 us of backward on autograd's thread; a kernel each. */
 TEST(step_phases, tell_backward_from_the_forward_of_the_next_micro_batch)
 {
 	static const char word[] = "\"autograd::engine::evaluate_function: MmBackward0\"";
@@ -197,9 +197,10 @@ TEST(step_phases, tell_backward_from_the_forward_of_the_next_micro_batch)
 
 		if (i % 2 == 0)
 			text_print(&text, "op ProfilerStep#%d kind=annotation %d000..%d000\n", i / 2, at, at + 1000);
-		text_print(&text, "kernel f stream=7 launch=%d000..%d000 %d000..%d000\n", at + 10, at + 15, at + 20, at + 90);
-		text_print(&text, "op %s thread=2 %d000..%d000\nop %s thread=2 %d000..%d000\n", word, at + 100, at + 200, word,
-			   at + 210, at + 400);
+		text_print(&text, "kernel f stream=7 launch=%d000..%d000 %d000..%d000\n", at + 10, at + 15, at + 20,
+			   at + 90);
+		text_print(&text, "op %s thread=2 %d000..%d000\nop %s thread=2 %d000..%d000\n", word, at + 100, at + 200,
+			   word, at + 210, at + 400);
 		text_print(&text, "kernel b thread=2 stream=7 launch=%d000..%d000 %d000..%d000\n", at + 110, at + 115,
 			   at + 120, at + 390);
 	}

@@ -84,7 +84,7 @@ TEST(sync_blocking, speaks_of_one_wait_a_step)
 	text_end(&t);
 }
 
-/* Ten loops of 50 us: each launches a kernel that runs from 6 to 14. The first wait begins at 7, the others at 20: late. */
+/* Ten loops of 50 us, each with a kernel from 6 to 14. The first wait begins at 7, the others at 20: late. */
 TEST(sync_blocking, takes_no_time_of_waits_for_what_had_ended)
 {
 	struct text t = { 0 };
@@ -221,8 +221,8 @@ TEST(launch_bound, does_not_advise_graphs_where_they_are)
 		text_print(&t, "api cudaGraphLaunch thread=1 correlation=%d %d..%d\n", i + 1, 20000 * i,
 			   20000 * i + 3000);
 		for (int k = 0; k < 10; k++)
-			text_print(&t, "kernel k%d stream=7 correlation=%d graph=5 graph_node=%d %d..%d\n", k, i + 1, k + 1,
-				   20000 * i + 5000 + 2000 * k, 20000 * i + 6000 + 2000 * k);
+			text_print(&t, "kernel k%d stream=7 correlation=%d graph=5 graph_node=%d %d..%d\n", k, i + 1,
+				   k + 1, 20000 * i + 5000 + 2000 * k, 20000 * i + 6000 + 2000 * k);
 	}
 	tell(&told, t.p);
 	f = told_by(&told, "launch.bound");

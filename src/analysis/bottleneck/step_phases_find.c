@@ -273,7 +273,8 @@ static void gather_marks(struct work *w)
 			         t->python_frame.start_ns[i], t->python_frame.end_ns[i], &masked);
 	}
 	for (size_t i = 0; i < backward.n; i++)
-		add_mark(w, w->thread, "backward", PHASE_BACKWARD, backward.at[i].start_ns, backward.at[i].end_ns, &masked);
+		add_mark(w, w->thread, "backward", PHASE_BACKWARD, backward.at[i].start_ns, backward.at[i].end_ns,
+		         &masked);
 	text_end(&masked);
 	if (w->n_marks)
 		qsort(w->marks, w->n_marks, sizeof(*w->marks), by_time);
