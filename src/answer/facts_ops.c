@@ -132,7 +132,7 @@ static void find_ceiling(struct kernel_fact *fact, uint32_t group, const struct 
 	for (size_t v = 0; v < m->graph.n; v++)
 		nodes[v] = m->tasks[v].kind == TASK_OP && m->tasks[v].index < a->tl.n_ops &&
 		           g->of[m->tasks[v].index] == group;
-	if (graph_chain_at(&m->graph, &set, (struct graph_factor){ 0, 1 }, false, &chain, NULL, &err))
+	if (graph_chain_at(&m->graph, &set, (struct graph_factor){ 0, 1 }, false, NULL, &chain, NULL, &err))
 		fact->ceiling_ns = m->replay_ns - chain.finish_ns;
 }
 

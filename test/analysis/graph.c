@@ -181,18 +181,18 @@ TEST(graph, changes_edges_by_kind)
 	struct graph_chain chain;
 	struct err err;
 
-	EXPECT_DONE(graph_chain_at(&g, &set, (struct graph_factor){ 1, 1 }, true, &chain, &arena, &err), err);
+	EXPECT_DONE(graph_chain_at(&g, &set, (struct graph_factor){ 1, 1 }, true, NULL, &chain, &arena, &err), err);
 	EXPECT_EQ_INT(chain.finish_ns, 61);
 	EXPECT_EQ_INT(graph_limiter(&g, &chain, 3), 0);
 	set.dropped_kinds = 4;
-	EXPECT_DONE(graph_chain_at(&g, &set, (struct graph_factor){ 1, 1 }, true, &chain, &arena, &err), err);
+	EXPECT_DONE(graph_chain_at(&g, &set, (struct graph_factor){ 1, 1 }, true, NULL, &chain, &arena, &err), err);
 	EXPECT_EQ_INT(chain.finish_ns, 41);
 	EXPECT_EQ_INT(graph_limiter(&g, &chain, 3), 2);
 	set.is_kept = kept;
-	EXPECT_DONE(graph_chain_at(&g, &set, (struct graph_factor){ 1, 1 }, false, &chain, &arena, &err), err);
+	EXPECT_DONE(graph_chain_at(&g, &set, (struct graph_factor){ 1, 1 }, false, NULL, &chain, &arena, &err), err);
 	EXPECT_EQ_INT(chain.finish_ns, 61);
 	set = (struct graph_set){ .dropped_kinds = 4, .extra_ns = extra };
-	EXPECT_DONE(graph_chain_at(&g, &set, (struct graph_factor){ 1, 1 }, false, &chain, &arena, &err), err);
+	EXPECT_DONE(graph_chain_at(&g, &set, (struct graph_factor){ 1, 1 }, false, NULL, &chain, &arena, &err), err);
 	EXPECT_EQ_INT(chain.finish_ns, 44);
 	arena_end(&arena);
 }
@@ -369,12 +369,12 @@ TEST(graph, agrees_with_all_chains_of_random_graphs)
 
 			/* In one pass of values, and with a factor that is too fine for it. */
 			EXPECT_DONE(
-				graph_chain_at(&g, &scaled, (struct graph_factor){ i, 8 }, true, &chain, &arena, &err),
+				graph_chain_at(&g, &scaled, (struct graph_factor){ i, 8 }, true, NULL, &chain, &arena, &err),
 				err);
 			EXPECT_EQ_INT(chain.finish_ns, floor(longest(&r, i / 8.0, UINT32_MAX) + 0.5));
 			EXPECT_DONE(graph_chain_at(&g, &scaled,
 			                           (struct graph_factor){ i * ((int64_t)1 << 36), (int64_t)8 << 36 },
-			                           false, &chain, &arena, &err),
+			                           false, NULL, &chain, &arena, &err),
 			            err);
 			EXPECT_EQ_INT(chain.finish_ns, floor(longest(&r, i / 8.0, UINT32_MAX) + 0.5));
 		}
@@ -456,8 +456,8 @@ TEST(graph, remembers_few_nodes_of_a_long_graph)
 	graph_total_slack(&g, total);
 	for (size_t v = 0; v < N; v++)
 		EXPECT_EQ_INT(total[v], by_times[v]);
-	EXPECT_DONE(graph_chain_at(&g, &set, (struct graph_factor){ 1, 2 }, true, &chain, &arena, &err), err);
-	EXPECT_DONE(graph_chain_at(&all, &set, (struct graph_factor){ 1, 2 }, true, &all_chain, &arena, &err), err);
+	EXPECT_DONE(graph_chain_at(&g, &set, (struct graph_factor){ 1, 2 }, true, NULL, &chain, &arena, &err), err);
+	EXPECT_DONE(graph_chain_at(&all, &set, (struct graph_factor){ 1, 2 }, true, NULL, &all_chain, &arena, &err), err);
 	EXPECT_EQ_INT(chain.finish_ns, all_chain.finish_ns);
 	EXPECT_EQ_INT(chain.last, all_chain.last);
 	for (uint32_t v = 0; v < N; v++)

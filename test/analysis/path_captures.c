@@ -49,7 +49,7 @@ static int64_t replay_exactly(const struct model *model, struct arena *arena)
 	struct graph_chain chain;
 	struct err err;
 
-	EXPECT_DONE(graph_chain_at(&model->graph, &set, (struct graph_factor){ 1, 1 }, false, &chain, arena, &err),
+	EXPECT_DONE(graph_chain_at(&model->graph, &set, (struct graph_factor){ 1, 1 }, false, NULL, &chain, arena, &err),
 	            err);
 	return chain.finish_ns;
 }

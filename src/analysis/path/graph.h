@@ -119,15 +119,20 @@ struct graph_factor {
 struct graph_chain {
 	int64_t finish_ns; /* to the nearest ns, halves up; what does not fit is the largest time */
 	uint32_t last;     /* its last node, or UINT32_MAX */
+	int64_t later_ns;  /* the same where each node begins later by what was given, else finish_ns */
 	uint64_t *decides; /* a bit for each edge: it decided a start; NULL unless limiters are asked for */
 };
 
 /* What decided the start of a node, or UINT32_MAX. Limiters were asked for. */
 uint32_t graph_limiter(const struct task_graph *g, const struct graph_chain *chain, uint32_t node);
 
-/* Limiters are owned by the arena. False at an overflow. */
+/*
+ * Later_ns, by node, or NULL: how much later each begins for a second finish,
+ * found in the same pass; there it stands for the set's extra_ns. Limiters are
+ * owned by the arena. False at an overflow.
+ */
 bool graph_chain_at(const struct task_graph *g, const struct graph_set *set, struct graph_factor a, bool with_limiters,
-                    struct graph_chain *out, struct arena *arena, struct err *err) MUST_CHECK;
+                    const int64_t *later_ns, struct graph_chain *out, struct arena *arena, struct err *err) MUST_CHECK;
 
 /*
  * The curve of any set with at most max_passes passes (0: as many as it takes,

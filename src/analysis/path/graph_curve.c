@@ -81,11 +81,12 @@ INLINE bool add_to(int64_t *sum, int64_t value)
 	return !__builtin_add_overflow(*sum, value, sum);
 }
 
-/* The line of an edge at the node that it enters, from that of the node that it leaves; false at an overflow. */
-INLINE bool line_of_edge(const struct task_graph *g, const struct graph_set *set, uint32_t e, struct graph_line *line)
+/* What an edge adds to the line of the node that it leaves; false at an overflow. */
+INLINE bool step_of_edge(const struct task_graph *g, const struct graph_set *set, uint32_t e, struct graph_line *line)
 {
 	const uint32_t u = g->edge_from[e];
 
+	*line = (struct graph_line){ 0, 0 };
 	if (g->edge_kind && g->from_start >> g->edge_kind[e] & 1) {
 		if (set->nodes && set->nodes[u])
 			line->scaled_ns -= graph_duration(g, u);
@@ -121,12 +122,12 @@ INLINE struct graph_start earliest_start(const struct task_graph *g, uint32_t v)
 
 /* Meet an edge with the finish of the node that it leaves; false at an overflow. Which edge decides is a toss-up: no
  * branches. */
-INLINE bool meet_edge(const struct task_graph *g, const struct graph_set *set, uint32_t e, struct graph_line finish,
-                      struct graph_factor at, enum place place, struct graph_start *start)
+INLINE bool meet_edge(uint32_t e, struct graph_line step, struct graph_line finish, struct graph_factor at,
+                      enum place place, struct graph_start *start)
 {
 	bool is_deciding;
 
-	if (!line_of_edge(g, set, e, &finish))
+	if (!add_to(&finish.fixed_ns, step.fixed_ns) || !add_to(&finish.scaled_ns, step.scaled_ns))
 		return false;
 	is_deciding = start->deciding == UINT32_MAX ? reaches(finish, start->line, at, place)
 	                                            : is_later(finish, start->line, at, place);
@@ -159,11 +160,13 @@ static bool pass_lines(const struct task_graph *g, const struct graph_set *set, 
 	for (uint32_t v = 0; v < g->n; v++) {
 		const uint32_t dropped = dropped_at(g, set, v);
 		struct graph_start start = earliest_start(g, v);
+		struct graph_line step;
 
 		for (uint32_t e = g->edge_at[v]; e < g->edge_at[v + 1]; e++) {
 			if (dropped && dropped >> g->edge_kind[e] & 1)
 				continue;
-			if (!meet_edge(g, set, e, finish[graph_place(&w, g->edge_from[e], v)], at, ANYWHERE, &start))
+			if (!step_of_edge(g, set, e, &step) ||
+			    !meet_edge(e, step, finish[graph_place(&w, g->edge_from[e], v)], at, ANYWHERE, &start))
 				return fail(err, "time_overflow: the delay before task %u", v);
 		}
 		if (decides && start.deciding != UINT32_MAX)
@@ -197,14 +200,15 @@ static bool pass_ends(const struct task_graph *g, const struct graph_set *set, s
 		const uint32_t dropped = dropped_at(g, set, v);
 		struct graph_start at_1 = earliest_start(g, v), at_0 = at_1;
 		struct ends *own = &finish[v & w.mask];
+		struct graph_line step;
 
 		for (uint32_t e = g->edge_at[v]; e < g->edge_at[v + 1]; e++) {
 			const struct ends *from = &finish[graph_place(&w, g->edge_from[e], v)];
 
 			if (dropped && dropped >> g->edge_kind[e] & 1)
 				continue;
-			if (!meet_edge(g, set, e, from->at_1, one, BELOW_1, &at_1) ||
-			    !meet_edge(g, set, e, from->at_0, zero, ABOVE_0, &at_0))
+			if (!step_of_edge(g, set, e, &step) || !meet_edge(e, step, from->at_1, one, BELOW_1, &at_1) ||
+			    !meet_edge(e, step, from->at_0, zero, ABOVE_0, &at_0))
 				return fail(err, "time_overflow: the delay before task %u", v);
 		}
 		if (!finish_node(g, set, v, BELOW_1, &at_1.line) || !finish_node(g, set, v, ABOVE_0, &at_0.line))
@@ -230,7 +234,8 @@ struct multipliers {
  * no products of 128 bits. False when they do not fit.
  */
 INLINE bool pass_values(const struct task_graph *g, const struct graph_set *set, struct multipliers m, bool is_plain,
-                        int64_t *finish, struct graph_chain *out, int64_t *latest)
+                        const int64_t *later_ns, int64_t *finish, int64_t *later, struct graph_chain *out,
+                        int64_t *latest, int64_t *latest_later)
 {
 	const uint8_t *nodes = set->nodes;
 	struct graph_window w = graph_window(g);
@@ -239,46 +244,65 @@ INLINE bool pass_values(const struct task_graph *g, const struct graph_set *set,
 	for (unsigned k = 0; k < 32; k++)
 		of_kind[k] = set->scaled_kinds >> k & 1 ? m.scaled : m.fixed;
 	out->last = UINT32_MAX;
-	*latest = 0;
+	*latest = *latest_later = 0;
 	for (uint32_t v = 0; v < g->n; v++) {
 		const uint32_t dropped = is_plain ? 0 : dropped_at(g, set, v);
 		uint32_t deciding = UINT32_MAX;
-		int64_t start = 0, duration;
+		int64_t start = 0, start_later, duration;
 
 		if (g->floor_ns && __builtin_mul_overflow(g->floor_ns[v], m.fixed, &start))
 			return false;
+		start_later = start;
 		for (uint32_t e = g->edge_at[v]; e < g->edge_at[v + 1]; e++) {
 			const uint32_t u = g->edge_from[e];
 			const unsigned kind = g->edge_kind ? g->edge_kind[e] : 0;
-			int64_t at = finish[graph_place(&w, u, v)], delay;
+			const uint32_t place = graph_place(&w, u, v);
+			int64_t at = finish[place], at_later = later_ns ? later[place] : 0, delay, part;
 
 			if (!is_plain && dropped >> kind & 1)
 				continue;
-			if (g->from_start >> kind & 1)
-				at -= graph_duration(g, u) * (nodes && nodes[u] ? m.scaled : m.fixed);
-			if (__builtin_mul_overflow(graph_delay(g, e), of_kind[kind], &delay) || !add_to(&at, delay))
+			if (__builtin_mul_overflow(graph_delay(g, e), of_kind[kind], &delay))
 				return false;
 			if (!is_plain && set->edge_part_ns.of && !(set->scaled_kinds >> kind & 1) &&
-			    (__builtin_mul_overflow(narrow_at(&set->edge_part_ns, e), m.scaled - m.fixed, &delay) ||
-			     !add_to(&at, delay)))
+			    (__builtin_mul_overflow(narrow_at(&set->edge_part_ns, e), m.scaled - m.fixed, &part) ||
+			     !add_to(&delay, part)))
+				return false;
+			if (g->from_start >> kind & 1) {
+				const int64_t back = graph_duration(g, u) * (nodes && nodes[u] ? m.scaled : m.fixed);
+
+				at -= back;
+				at_later -= later_ns ? back : 0;
+			}
+			if (!add_to(&at, delay) || (later_ns && !add_to(&at_later, delay)))
 				return false;
 			/* Which of two edges decides is a toss-up: no branches. */
 			const bool is_first = (at > start) | ((at == start) & (deciding == UINT32_MAX));
 
 			start = is_first ? at : start;
 			deciding = is_first ? e : deciding;
+			start_later = later_ns && at_later > start_later ? at_later : start_later;
 		}
 		if (!is_plain && set->extra_ns &&
 		    (__builtin_mul_overflow(set->extra_ns[v], m.fixed, &duration) || !add_to(&start, duration)))
 			return false;
+		if (later_ns &&
+		    (__builtin_mul_overflow(later_ns[v], m.fixed, &duration) || !add_to(&start_later, duration)))
+			return false;
 		if (out->decides && deciding != UINT32_MAX)
 			out->decides[deciding / 64] |= (uint64_t)1 << deciding % 64;
 		if (__builtin_mul_overflow(graph_duration(g, v), nodes && nodes[v] ? m.scaled : m.fixed, &duration) ||
-		    !add_to(&start, duration))
+		    !add_to(&start, duration) || (later_ns && !add_to(&start_later, duration)))
 			return false;
 		finish[v & w.mask] = start;
-		if (graph_is_far(&w, v))
-			finish[w.n_recent + w.next_far++] = start;
+		if (later_ns)
+			later[v & w.mask] = start_later;
+		if (graph_is_far(&w, v)) {
+			finish[w.n_recent + w.next_far] = start;
+			if (later_ns)
+				later[w.n_recent + w.next_far] = start_later;
+			w.next_far++;
+		}
+		*latest_later = v == 0 || start_later > *latest_later ? start_later : *latest_later;
 		if (out->last == UINT32_MAX || start > *latest) {
 			*latest = start;
 			out->last = v;
@@ -287,20 +311,31 @@ INLINE bool pass_values(const struct task_graph *g, const struct graph_set *set,
 	return true;
 }
 
-static bool has_values(const struct task_graph *g, const struct graph_set *set, struct graph_factor a, int64_t *finish,
-                       struct graph_chain *out)
+static int64_t rounded(int64_t value, int64_t of)
+{
+	return value / of + (value % of * 2 >= of);
+}
+
+static bool has_values(const struct task_graph *g, const struct graph_set *set, struct graph_factor a,
+                       const int64_t *later_ns, int64_t *finish, int64_t *later, struct graph_chain *out)
 {
 	const struct multipliers m = { a.times, a.of };
-	int64_t latest;
+	const bool is_plain = !set->edge_part_ns.of && !set->dropped_kinds && !set->extra_ns;
+	int64_t latest = 0, latest_later = 0;
 	bool fits;
 
 	if (a.of == 0 || a.times > INT32_MAX || a.of > INT32_MAX)
 		return false;
-	if (set->edge_part_ns.of || set->dropped_kinds || set->extra_ns)
-		fits = pass_values(g, set, m, false, finish, out, &latest);
+	if (is_plain && !later_ns)
+		fits = pass_values(g, set, m, true, NULL, finish, NULL, out, &latest, &latest_later);
+	else if (is_plain)
+		fits = pass_values(g, set, m, true, later_ns, finish, later, out, &latest, &latest_later);
+	else if (!later_ns)
+		fits = pass_values(g, set, m, false, NULL, finish, NULL, out, &latest, &latest_later);
 	else
-		fits = pass_values(g, set, m, true, finish, out, &latest);
-	out->finish_ns = fits ? latest / a.of + (latest % a.of * 2 >= a.of) : 0;
+		fits = pass_values(g, set, m, false, later_ns, finish, later, out, &latest, &latest_later);
+	out->finish_ns = rounded(latest, a.of);
+	out->later_ns = later_ns ? rounded(latest_later, a.of) : out->finish_ns;
 	return fits;
 }
 
@@ -330,25 +365,32 @@ static bool chain_of_lines(const struct task_graph *g, const struct graph_set *s
 	const bool done = pass_lines(g, set, a, finish, &line, &out->last, out->decides, err);
 
 	block_end(finish);
-	out->finish_ns = done ? value_at(line, a) : 0;
+	out->finish_ns = out->later_ns = done ? value_at(line, a) : 0;
 	return done;
 }
 
 bool graph_chain_at(const struct task_graph *g, const struct graph_set *set, struct graph_factor a, bool with_limiters,
-                    struct graph_chain *out, struct arena *arena, struct err *err)
+                    const int64_t *later_ns, struct graph_chain *out, struct arena *arena, struct err *err)
 {
 	const size_t n_words = g->n ? g->edge_at[g->n] / 64 + 1 : 1;
-	int64_t *finish = take_times(g, sizeof(*finish));
+	int64_t *finish = take_times(g, sizeof(*finish)), *later = later_ns ? take_times(g, sizeof(*later)) : NULL;
+	struct graph_set with_later = *set;
+	struct graph_chain chain = { 0 };
 	bool done;
 
 	out->decides = with_limiters ? arena_array(arena, uint64_t, n_words) : NULL;
-	done = has_values(g, set, a, finish, out);
+	done = has_values(g, set, a, later_ns, finish, later, out);
 	block_end(finish);
+	block_end(later);
 	if (done)
 		return true;
 	if (out->decides)
 		memset(out->decides, 0, n_words * sizeof(*out->decides));
-	return chain_of_lines(g, set, a, out, err);
+	with_later.extra_ns = later_ns;
+	if (!chain_of_lines(g, set, a, out, err) || (later_ns && !chain_of_lines(g, &with_later, a, &chain, err)))
+		return false;
+	out->later_ns = later_ns ? chain.finish_ns : out->finish_ns;
+	return true;
 }
 
 uint32_t graph_limiter(const struct task_graph *g, const struct graph_chain *chain, uint32_t node)

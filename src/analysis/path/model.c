@@ -142,7 +142,8 @@ static bool replay(struct model *out, struct err *err)
 	struct arena scratch = { 0 };
 	struct graph_chain chain;
 	const bool done =
-		graph_chain_at(&out->graph, &nothing, (struct graph_factor){ 1, 1 }, true, &chain, &scratch, err);
+		graph_chain_at(&out->graph, &nothing, (struct graph_factor){ 1, 1 }, true, NULL, &chain, &scratch,
+		               err);
 
 	if (done) {
 		out->replay_ns = chain.finish_ns;

@@ -113,19 +113,21 @@ static void *find_curve(void *with)
 	return NULL;
 }
 
-/* The end with the change, and what decides it. */
+/* The end with the change, also with residuals, and what decides it. */
 static bool find_end(struct what_if *out, const struct model *model, const struct timeline *tl,
-                     const struct change *change, struct graph_factor factor, struct arena *arena, struct err *err)
+                     const struct change *change, struct graph_factor factor, int64_t *kept_ns, struct arena *arena, struct err *err)
 {
 	struct graph_chain chain;
 	struct arena scratch = { 0 };
-	const bool done = graph_chain_at(&change->graph, &change->set, factor, true, &chain, &scratch, err);
+	const bool done = graph_chain_at(&change->graph, &change->set, factor, true, model->residual_ns, &chain,
+	                                 &scratch, err);
 
 	if (done)
 		out->limiter = limiter_of(&chain, change, factor, model, tl, arena);
 	arena_end(&scratch);
 	out->now_ns = model->replay_ns;
 	out->then_ns = done ? chain.finish_ns : 0;
+	*kept_ns = done ? chain.later_ns : 0;
 	return done;
 }
 
@@ -136,12 +138,13 @@ static bool answer(struct what_if *out, const struct model *model, const struct 
 	enum { MANY_TASKS = 200000 }; /* from here on a second thread saves more than it costs */
 	struct curve_job job = { .change = change, .wish = { .max_passes = passes_for(model) } };
 	const bool is_beside = change->is_linear && model->graph.n >= MANY_TASKS;
+	int64_t kept_ns;
 	pthread_t thread;
 	bool has_thread, done;
 
 	has_thread = is_beside && pthread_create(&thread, NULL, find_curve, &job) == 0;
-	done = find_end(out, model, tl, change, factor, arena, err) &&
-	       band_of(out, model, change, factor, limits, arena, err);
+	done = find_end(out, model, tl, change, factor, &kept_ns, arena, err) &&
+	       band_of(out, model, change, factor, kept_ns, limits, arena, err);
 	if (has_thread)
 		pthread_join(thread, NULL);
 	else if (change->is_linear)

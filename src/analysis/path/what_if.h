@@ -51,9 +51,9 @@ bool change_answer(struct what_if *out, const struct model *model, const struct 
                    const struct change *change, struct graph_factor factor, const struct thresholds *limits,
                    struct arena *arena, struct err *err) MUST_CHECK;
 
-/* Fill the band of an answer whose ends now and then are known, and say what makes it wide. */
+/* Fill the band of an answer whose ends now, then, and then with residuals are known, and say what makes it wide. */
 bool band_of(struct what_if *out, const struct model *model, const struct change *change, struct graph_factor factor,
-             const struct thresholds *limits, struct arena *arena, struct err *err) MUST_CHECK;
+             int64_t kept_ns, const struct thresholds *limits, struct arena *arena, struct err *err) MUST_CHECK;
 
 /* What decides the end of a chain: "host", "compute: gemm". The change is that of the chain. Owned by the arena. */
 const char *limiter_of(const struct graph_chain *chain, const struct change *change, struct graph_factor factor,

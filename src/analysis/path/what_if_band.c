@@ -35,30 +35,17 @@ static int64_t within(int64_t part_ns, int64_t whole_ns)
 	return whole_ns < 0 ? 0 : part_ns < whole_ns ? part_ns : whole_ns;
 }
 
-/* The gain with residuals. */
-static bool include_kept(struct what_if *out, const struct model *model, const struct task_graph *g,
-                         const struct graph_set *set, struct graph_factor factor, struct err *err)
-{
-	struct graph_set kept = *set;
-	struct graph_chain chain;
-
-	kept.extra_ns = model->residual_ns;
-	if (!graph_chain_at(g, &kept, factor, false, &chain, NULL, err))
-		return false;
-	include(out, model->observed_ns - chain.finish_ns);
-	return true;
-}
-
 /* Gains without and with residuals. */
 static bool include_graph(struct what_if *out, const struct model *model, const struct task_graph *g,
                           const struct graph_set *set, struct graph_factor factor, struct err *err)
 {
 	struct graph_chain chain;
 
-	if (!graph_chain_at(g, set, factor, false, &chain, NULL, err))
+	if (!graph_chain_at(g, set, factor, false, model->residual_ns, &chain, NULL, err))
 		return false;
 	include(out, model->replay_ns - chain.finish_ns);
-	return include_kept(out, model, g, set, factor, err);
+	include(out, model->observed_ns - chain.later_ns);
+	return true;
 }
 
 /* ---- tight: another graph ---- */
@@ -208,14 +195,13 @@ static const char *say_doubts(const struct doubts *d, struct arena *arena)
 }
 
 bool band_of(struct what_if *out, const struct model *model, const struct change *change, struct graph_factor factor,
-             const struct thresholds *limits, struct arena *arena, struct err *err)
+             int64_t kept_ns, const struct thresholds *limits, struct arena *arena, struct err *err)
 {
 	const struct doubts *d = &model->doubts;
 	int64_t known_ns;
 
 	out->gain_low_ns = out->gain_high_ns = out->now_ns - out->then_ns;
-	if (!include_kept(out, model, &change->graph, &change->set, factor, err))
-		return false;
+	include(out, model->observed_ns - kept_ns);
 	known_ns = out->gain_high_ns - out->gain_low_ns;
 	if (d->n_pauses == 0 && d->n_edges == 0 && d->n_held == 0)
 		return true;
