@@ -24,6 +24,15 @@ static void add(struct text *out, const char *text, bool in_table)
 		} else if (c == 0xc2 && (unsigned char)p[1] == 0xa0) {
 			text_addc(out, ' ');
 			p++;
+		} else if (c >= 0x80) {
+			size_t bytes;
+			const uint32_t point = code_point(p, strnlen(p, 4), &bytes);
+
+			if (point == 0xfffd && bytes == 1)
+				text_adds(out, "\xef\xbf\xbd"); /* a name that is not UTF-8 */
+			else
+				text_add(out, p, bytes);
+			p += bytes - 1;
 		} else if (c < ' ' || c == 0x7f) {
 			text_addc(out, ' ');
 		} else if (c == '|' && in_table) {

@@ -55,13 +55,14 @@ struct band say_gain_band(const struct speech *s, int64_t low_ns, int64_t high_n
 			      strcmp(low, high) == 0 ? low : say_band(s, low, high), false };
 }
 
-/* Some of the gain lies where the time at stake is not counted. */
+/* Some of the gain lies where the time at stake is not counted, and as much as can be read. */
 static bool is_beyond(const struct answer *a, const struct finding *f)
 {
 	const struct account *c = f->device < a->a->tl.n_devices ? &a->a->devices[f->device].account : NULL;
 
 	return c && f->gain_high_ns != NULL_i64 && f->gain_low_ns > f->time_ns &&
-	       f->gain_low_ns - f->time_ns <= c->leading_ns + c->trailing_ns;
+	       f->gain_low_ns - f->time_ns <= c->leading_ns + c->trailing_ns &&
+	       strcmp(say_ns(&a->speech, f->gain_low_ns), say_ns(&a->speech, f->time_ns)) != 0;
 }
 
 /* What the model answers, or NULL. */

@@ -78,6 +78,12 @@ static double class_share(const struct verdict *v, enum bottleneck class)
 	return v->share[share_of_class[class]];
 }
 
+/* Kernels stand beside the gaps and have no place among them: their share may be the larger. */
+static bool is_of_kernels(enum bottleneck class)
+{
+	return share_of_class[class] == SHARE_KERNEL;
+}
+
 const char *say_class_share(const struct answer *a, const struct verdict *v)
 {
 	const struct speech *s = &a->speech;
@@ -177,8 +183,8 @@ const char *say_standing(const struct answer *a, size_t device)
 			say_with(s, a->is_brief ? SAY_brief_coverage : SAY_coverage_is, say_percent(s, v->coverage)));
 	if (v->runner_up != BOTTLENECK_UNDECIDED && v->runner_up != v->class)
 		list = join(s, list,
-		            say_with(s, SAY_runner_up, say_class(s, v->runner_up),
-		                     say_percent(s, class_share(v, v->runner_up)), base));
+		            say_with(s, is_of_kernels(v->runner_up) ? SAY_kernel_side : SAY_runner_up,
+		                     say_class(s, v->runner_up), say_percent(s, class_share(v, v->runner_up)), base));
 	if (v->is_perturbed)
 		list = join(s, list, say_with(s, SAY_perturbed, say_percent(s, v->share[SHARE_PROFILER]), base));
 	return say_with(s, SAY_full_stop, list);

@@ -95,7 +95,7 @@ static const struct phrase share_words[N_SHARES] = {
 	[SHARE_KERNEL] = { "kernels", "kernel" }, [SHARE_COMM] = { "communication", "通信" },
 	[SHARE_COPY] = { "copies", "拷贝" }, [SHARE_DATA] = { "data loading", "数据加载" },
 	[SHARE_SYNC] = { "synchronization", "同步" }, [SHARE_LAUNCH] = { "launch and submission", "启动与下发" },
-	[SHARE_HOST] = { "unnamed CPU work", "未命名的 CPU 工作" }, [SHARE_ALLOC] = { "allocation and set-up", "分配与构建" },
+	[SHARE_HOST] = { "other CPU work", "其他 CPU 工作" }, [SHARE_ALLOC] = { "allocation and set-up", "分配与构建" },
 	[SHARE_IO] = { "operating system", "操作系统" }, [SHARE_DEPENDENCY] = { "dependencies", "依赖等待" },
 	[SHARE_PROFILER] = { "profiler", "采集器" }, [SHARE_NONE] = { "no known cause", "原因不明" },
 };

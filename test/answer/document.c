@@ -211,6 +211,16 @@ TEST(render_markdown, escapes_what_it_would_take_for_itself)
 	text_end(&out);
 }
 
+TEST(render_markdown, marks_what_is_not_utf_8)
+{
+	const struct document d = { .speech = { LANG_EN, &arena }, .title = "\xff\xe7\x9f of `\xe7\x9f\xa9\xff`" };
+	struct text out = { 0 };
+
+	render_document_markdown(&d, NULL, &out);
+	EXPECT_EQ_TEXT(out.p, "# \xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd of `\xe7\x9f\xa9\xef\xbf\xbd`\n");
+	text_end(&out);
+}
+
 TEST(render_html, is_one_page_without_scripts)
 {
 	const struct document d = small(LANG_ZH);

@@ -24,12 +24,25 @@ $ fathom analyze test/data/nsys/gpt_train.sqlite.gz | wc -l | awk '{ print $1 <=
 
 # Which rank is late, and why.
 $ fathom analyze test/data/ddp/balanced.rank0.json.gz test/data/ddp/balanced.rank1.json.gz | grep 'arrived last'
-  rank 1 arrived last in 33 of 33 collectives (its CPU submits later); its peers waited 76.8 ms for
+  Rank 1 arrived last in 33 of 33 collectives (its CPU submits later); its peers waited 76.8 ms for
 $ fathom analyze test/data/ddp/balanced.rank0.json.gz test/data/ddp/straggler.rank1.json.gz
 fathom: straggler.rank1.json.gz: begins 16.6 s after balanced.rank0.json.gz ends: not ranks of one run (fathom diff compares runs)
 ? 1
 $ fathom analyze -f json test/data/ddp/nsys_balanced.sqlite.gz | grep -c '"fathom_analysis": 1'
 1
+
+# Kernels stand beside the gaps, and are no second of theirs.
+$ fathom analyze -f markdown test/data/ddp/straggler.rank0.json.gz test/data/ddp/straggler.rank1.json.gz | grep -o 'kernels: compute-bound, .* of a step'
+kernels: compute-bound, 59.1 % of a step
+
+# The new version is the second side of fathom bench, which is judged against the first.
+$ fathom analyze -f markdown test/data/nsys/gpt_train.sqlite.gz | grep -o 'fathom bench [^`]*' | head -n 1
+fathom bench -n 10 --metric 'REGEX' --vs 'NEW COMMAND' -- OLD COMMAND
+
+# A gain that reads as the time at stake is not called more than it.
+$ fathom analyze -f markdown test/data/torch/pageable_copy.json.gz | grep -c 'It is more than the time at stake'
+0
+? 1
 
 # A file by its suffix; it is not replaced unless asked.
 $ fathom analyze -o report.md test/data/nsys/step.sqlite.gz; grep -c '^# Fathom performance report' report.md
