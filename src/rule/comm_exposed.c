@@ -68,9 +68,9 @@ const struct rule rule_comm_exposed = {
 		" backward prefetch 与 `limit_all_gathers`；打开框架的重叠选项，通信放在单独的流上；合并小消息，梯度"
 		"累积时用 `no_sync` 跳过同步。" },
 	.refute = {
-		"If a peer is late, the kernels wait inside and overlap gains nothing: compare the ranks "
-		"(ranks.waiting).",
-		"若某个 rank 迟到，通信 kernel 只是在里面等待，重叠不会有收益：请对比各 rank（ranks.waiting）。" },
+		"If a peer is late, the kernels wait inside and overlap gains nothing: read the captures "
+		"of all ranks together.",
+		"若某个 rank 迟到，通信 kernel 只是在里面等待，重叠不会有收益：请一起读入全部 rank 的采集文件。" },
 	.share_of = { "the window", "窗口" },
 	.doc = "docs/analysis/findings.md#comm-exposed",
 	.check = check,

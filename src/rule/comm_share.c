@@ -10,14 +10,15 @@
 
 static const struct phrase waits_statement = {
 	"Communication is {share} of the GPU's busy time: {wait} of waiting for another rank and {transfer} of "
-	"transfer, so the links are not what bounds it. Compute hides all of it but {exposed}.",
+	"transfer, so the links are not what bounds it. {exposed} of the communication has no compute "
+	"beside it.",
 	"通信占 GPU 忙碌时间的 {share}：等待其他 rank {wait}，实际传输 {transfer}，瓶颈不在链路。其中未被计算掩盖的有 "
 	"{exposed}。" };
 static const struct phrase waits_advice = {
-	"Look at the rank that comes last and at what it does before (ranks.waiting): uneven batches or sequence "
-	"lengths, slower submission, data loading. Topology and bandwidth come later.",
-	"先查最后到达的 rank 以及它在此之前做了什么（见 ranks.waiting）：batch 或序列长度不均、提交慢、数据加载慢"
-	"等。拓扑和带宽放到后面再查。" };
+	"Look at the rank that comes last and at what it does before: uneven batches or sequence lengths, slower "
+	"submission, data loading. Topology and bandwidth come later.",
+	"先查最后到达的 rank 以及它在此之前做了什么：batch 或序列长度不均、提交慢、数据加载慢等。"
+	"拓扑和带宽放到后面再查。" };
 
 static void check(const struct rule *self, const struct analysis *a, struct findings *out)
 {

@@ -100,9 +100,9 @@ const struct rule rule_sync_late = {
 		"{of} 次同步中有 {n} 次（每步 {per_step} 次）所等待的任务在调用前就已完成，共占用 CPU {time}，其间 "
 		"GPU 有 {idle} 无事可做。主要位置：`{where}`（{there} 次）。" },
 	.advice = {
-		"Delete them: the copy or wait before has already synchronised. Where they guard against errors, keep "
-		"them in debug builds only.",
-		"直接删除：前面的拷贝或等待已经完成了同步。若仅用于检查错误，请只保留在调试版本中。" },
+		"Delete these synchronisations: the copy or wait before has already synchronised. Where they guard against "
+		"errors, keep them in debug builds only.",
+		"直接删除这些同步：前面的拷贝或等待已经完成了同步。若仅用于检查错误，请只保留在调试版本中。" },
 	.refute = {
 		"If a result becomes wrong without one of them, it orders something that the trace does not show.",
 		"若删除后结果出错，说明它保证了某种采集数据中看不到的先后顺序。" },
