@@ -279,7 +279,8 @@ static const struct option options[] = {
 	{ 'v', "verbose", OPTION_SWITCH, NULL, "all of the report as text, not only the first screen", AT(verbose) },
 	{ 0, "lang", OPTION_TEXT, "en|zh", "language of the report; that of LC_ALL or LANG when not said", AT(lang) },
 	{ 0, "what-if", OPTION_EACH, "CHANGE",
-	  "what would happen: kernel:REGEX=2x, range:NAME=0, copy=0, launch=0, sync=0, comm=0, host=0; may be repeated",
+	  "what would happen: kernel:REGEX=2x, range:NAME=0, rank:N=peers, copy=0, launch=0, sync=0, comm=0, host=0; "
+	  "may be repeated",
 	  AT(what_ifs) },
 	{ 0, "filter-time", OPTION_TEXT, "START/END", "analyse only this window: 1s500ms/2s, 4600ms/",
 	  AT(filter_time) },
@@ -315,7 +316,7 @@ static const struct example examples[] = {
 	{ "fathom analyze -f json rank0.json.gz rank1.json.gz | jq .bottleneck.class",
 	  "two ranks of one job, for a program" },
 	{ "fathom analyze -r all train.sqlite", "the rules of nsys analyze, as it prints them" },
-	{ "fathom analyze tasks.json", "a graph of tasks written by hand: [{\"name\": \"a\", \"duration\": 2}, ...]" },
+	{ "fathom analyze tasks.json", "a graph of tasks written by hand, in ms: [{\"name\": \"a\", \"duration\": 2}, ...]" },
 };
 
 const struct command command_analyze = {

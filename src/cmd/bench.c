@@ -334,6 +334,8 @@ static enum status check(const struct call *call, double *gate)
 		return wrong(call, "bench: no program given");
 	if (o->vs && o->perturbation)
 		return wrong(call, "bench: --vs and --perturbation: one of them, so that one thing is compared");
+	if (o->vs && !o->vs[strspn(o->vs, " \t\n")])
+		return wrong(call, "bench: --vs: no command given");
 	if (o->runs.given && (o->runs.value < 1 || o->runs.value > MOST_RUNS))
 		return wrong(call, "bench: --runs: expected 1 to %d", MOST_RUNS);
 	if (o->warm_up.given && o->warm_up.value > MOST_RUNS)

@@ -148,6 +148,9 @@ fathom: bench: --metric: byte 1: missing closing parenthesis
 $ fathom bench --vs true --perturbation -- true
 fathom: bench: --vs and --perturbation: one of them, so that one thing is compared
 ? 2
+$ fathom bench --vs ' ' -- true
+fathom: bench: --vs: no command given
+? 2
 $ fathom bench --gate 3x -- true
 fathom: bench: --gate: 3x: expected a share such as 3%
 ? 2
