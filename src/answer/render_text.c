@@ -9,6 +9,8 @@
 #include "base/text.h"
 
 enum { USUAL_WIDTH = 100, LEAST_WIDTH = 40, MOST_WIDTH = 140, BAR_WIDTH = 48, GAP = 2 };
+/* Beside a bar, else its text goes below. */
+enum { LEAST_BESIDE = 24 };
 /* Of a column: names are broken into no less, texts wrapped to no less. */
 enum { LEAST_CUT = 16, LEAST_TEXT = 12 };
 
@@ -101,7 +103,7 @@ static bool is_unit(const char *p)
 	for (size_t i = 0; i < ARRAY_LEN(units); i++) {
 		const size_t n = strlen(units[i]);
 
-		if (strncmp(p, units[i], n) == 0 && (p[n] == '\0' || strchr(" ,.;:)/", p[n])))
+		if (strncmp(p, units[i], n) == 0 && ((unsigned char)p[n] >= 0x80 || strchr(" ,.;:)/", p[n])))
 			return true;
 	}
 	return false;
@@ -210,8 +212,9 @@ static const char letters[] = "#=-.+*o~";
 static const char *const hues[] = { "\033[32m", "\033[35m", "\033[36m", "\033[90m",
 	                            "\033[33m", "\033[31m", "\033[34m", "\033[37m" };
 
-static void add_bar_line(const struct paper *p, const struct block *b)
+static void add_bar_line(const struct paper *p, const struct block *b, size_t columns)
 {
+	const double length = (double)columns;
 	double before = 0;
 
 	text_adds(p->out, "  [");
@@ -219,25 +222,29 @@ static void add_bar_line(const struct paper *p, const struct block *b)
 		const unsigned hue = b->parts[i].hue % ARRAY_LEN(hues);
 		const double share = b->parts[i].share >= 0 && b->parts[i].share <= 1 ? b->parts[i].share : 0;
 		/* Ends are rounded, not lengths, so that the whole has always the same length. */
-		const int from = (int)(before * BAR_WIDTH + 0.5), to = (int)((before + share) * BAR_WIDTH + 0.5);
+		const size_t from = (size_t)(before * length + 0.5), to = (size_t)((before + share) * length + 0.5);
 
 		before += share;
-		if (to <= from || to > BAR_WIDTH)
+		if (to <= from || to > columns)
 			continue;
 		if (p->look->colour)
 			text_adds(p->out, hues[hue]);
 		text_fill(p->out, letters[hue], to - from);
 		end_tone(p, TONE_STRONG);
 	}
-	text_adds(p->out, "] ");
+	text_addc(p->out, ']');
 }
 
 static void add_bar_block(const struct paper *p, const struct block *b)
 {
+	const size_t around = 4, columns = p->width < BAR_WIDTH + around ? p->width - around : BAR_WIDTH;
+	const bool is_narrow = p->width < BAR_WIDTH + around + 1 + LEAST_BESIDE;
+	const size_t indent = is_narrow ? 2 : BAR_WIDTH + around + 1;
 	struct text words = { 0 };
 
-	add_bar_line(p, b);
-	add_wrapped(p, b->text, BAR_WIDTH + 5, BAR_WIDTH + 5);
+	add_bar_line(p, b, columns);
+	text_adds(p->out, is_narrow ? "\n  " : " ");
+	add_wrapped(p, b->text, indent, indent);
 	for (size_t i = 0; i < b->n_parts; i++) {
 		const struct bar_part *part = &b->parts[i];
 

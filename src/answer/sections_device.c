@@ -124,7 +124,8 @@ static void add_shares(const struct answer *a, struct document *d, struct sectio
 
 	for (int i = 0; i < N_SHARES; i++)
 		if (v->share[i] >= 0.0005)
-			text_print(&list, "%s%s %s", list.n ? ", " : "", say_share(s, i), say_percent(s, v->share[i]));
+			text_print(&list, "%s%s %s", !list.n ? "" : s->lang == LANG_ZH ? "、" : ", ", say_share(s, i),
+			           say_percent(s, v->share[i]));
 	add_note(d, section, say_with(s, SAY_note_shares, say_denominator(a, v), list.n ? list.p : "-"));
 	text_end(&list);
 }

@@ -108,6 +108,22 @@ TEST(render_text, ends_lines_between_wide_characters_and_keeps_numbers_whole)
 		       "t\n\n"
 		       "  空闲时间里队列为空（下发慢），共计\n"
 		       "  12.9 ms，设备迟迟没有开始。\n");
+
+	d = (struct document){ .speech = { LANG_ZH, &arena }, .title = "t" };
+	s = document_section(&d, "s", "", true);
+	add_paragraph(&d, s, TONE_PLAIN, "空闲时间里队列为空（下发慢），共占 12.9 %，迟迟没有开始。");
+	EXPECT_EQ_TEXT(text_of(&d, (struct look){ .width = 40 }),
+		       "t\n\n"
+		       "  空闲时间里队列为空（下发慢），共占\n"
+		       "  12.9 %，迟迟没有开始。\n");
+}
+
+TEST(render_text, fits_a_bar_to_the_width)
+{
+	const struct document d = small(LANG_EN);
+
+	EXPECT(strstr(text_of(&d, (struct look){ .width = 40 }),
+		      "\n  [###########################.........]\n  GPU 0 busy\n  # compute"));
 }
 
 /* The mark of code that a line would end before is not seen. */
