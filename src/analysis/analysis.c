@@ -87,6 +87,7 @@ static bool build_model(struct analysis *a, const struct analysis_args *args, co
 		a->model_reason = a->model.doubts.refusal;
 	} else {
 		a->has_model = true;
+		a->model_reason = model_misfit(&a->model, &a->limits, a->arena);
 		return answer_what_ifs(a, args, err);
 	}
 	a->what_ifs = arena_array(a->arena, struct what_if, args->n_what_ifs);

@@ -30,7 +30,7 @@ struct analysis {
 	struct path path;
 	struct model model;
 	bool has_model;
-	const char *model_reason;         /* why there is none */
+	const char *model_reason;         /* why there is none, or it answers nothing; or NULL */
 	struct wait_blames waits;
 	struct what_if *what_ifs;         /* those asked for, then the best */
 	size_t n_what_ifs, n_asked;

@@ -358,7 +358,7 @@ void fields_what_if(struct json *j, const struct answer *a)
 
 	field_begin(j, "what_if", '{');
 	field_bool(j, "valid", has && m->replay_error <= a->a->limits.replay_valid_share);
-	field_text(j, "reason", has ? NULL : say_text(&a->speech, a->a->model_reason));
+	field_text(j, "reason", say_text(&a->speech, a->a->model_reason));
 	field_int(j, "observed_ns", has ? m->observed_ns : NULL_i64);
 	field_int(j, "replay_ns", has ? m->replay_ns : NULL_i64);
 	field_double(j, "replay_error", has ? m->replay_error : NAN);

@@ -469,7 +469,9 @@ static const char *what_if_line(const struct answer *a)
 			list_add(&list, s, item);
 	}
 	if (!n)
-		list_add(&list, s, say(s, SAY_no_gain));
+		list_add(&list, s,
+		         a->a->model_reason ? say_with(s, SAY_no_model, say_text(s, a->a->model_reason))
+		                            : say(s, SAY_no_gain));
 	list_add(&list, s, error);
 	return list_end(&list, s);
 }

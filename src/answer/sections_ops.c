@@ -243,7 +243,9 @@ void section_what_if(const struct answer *a, struct document *d)
 		return;
 	}
 	if (!a->a->n_what_ifs) {
-		add_note(d, section, say(s, SAY_empty_what_if));
+		add_note(d, section,
+		         a->a->model_reason ? say_with(s, SAY_no_model, say_text(s, a->a->model_reason))
+		                            : say(s, SAY_empty_what_if));
 		return;
 	}
 	table = add_table(d, section, "wnnnnw", titles);

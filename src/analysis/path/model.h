@@ -137,6 +137,9 @@ struct what_if {
 /* Understand a question before there is a model. Fails at words that cannot be understood. */
 bool what_if_check(const char *text, struct err *err) MUST_CHECK;
 
+/* Why the model is asked nothing: it does not repeat what was recorded. Else NULL. */
+const char *model_misfit(const struct model *model, const struct thresholds *limits, struct arena *arena);
+
 /* Answer one question. Fails at words that cannot be understood. */
 bool what_if_answer(struct what_if *out, const struct model *model, const struct timeline *tl, const char *text,
                     const struct thresholds *limits, struct arena *arena, struct err *err) MUST_CHECK;

@@ -68,19 +68,28 @@ bool question_read(struct question *out, const char *text, struct arena *arena, 
 	return refuse(err, text);
 }
 
+const char *model_misfit(const struct model *model, const struct thresholds *limits, struct arena *arena)
+{
+	if (model->replay_error <= limits->replay_refuse_share)
+		return NULL;
+	return arena_print(arena, "the model's own end is %.1f %% off the observed one (limit %.1f %%)",
+	                   100 * model->replay_error, 100 * limits->replay_refuse_share);
+}
+
 /* Why the model is not asked. */
 static const char *find_refusal(const struct model *model, const struct change *change, const struct thresholds *limits,
                                 struct arena *arena)
 {
+	const char *misfit;
+
 	if (change->reason)
 		return change->reason;
 	if (!model->is_acyclic)
 		return "the model has a cycle";
 	if (model->observed_ns <= 0 || model->graph.n < 2)
 		return "nothing happens in the window";
-	if (!(model->replay_error <= limits->replay_refuse_share))
-		return arena_print(arena, "the model's own end is %.1f %% off the observed one (limit %.1f %%)",
-		                   100 * model->replay_error, 100 * limits->replay_refuse_share);
+	if ((misfit = model_misfit(model, limits, arena)))
+		return misfit;
 	if (change->n_tasks == 0)
 		return "nothing in the window matches";
 	return model->doubts.refusal;
