@@ -63,6 +63,7 @@ struct near_fact {
 
 struct copy_fact {
 	const char *kind;           /* "HtoD" */
+	bool is_of_host;            /* memory of the host is one side of it */
 	uint64_t n, n_pageable;
 	double bytes, pageable_bytes;
 	int64_t total_ns;

@@ -5,6 +5,7 @@
 #include "answer/facts.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "query/stats.h"
 
@@ -47,6 +48,7 @@ static void gather_copies(struct facts *out, const struct analysis *a)
 		if (!by_kind[k].n)
 			continue;
 		by_kind[k].kind = kinds[k];
+		by_kind[k].is_of_host = strchr(kinds[k], 'H') || k == MEMCPY_UNKNOWN;
 		by_kind[k].bytes_per_s =
 			by_kind[k].total_ns > 0 ? by_kind[k].bytes / (double)by_kind[k].total_ns * 1e9 : NULL_f64;
 		out->memory.copies[out->memory.n_copies++] = by_kind[k];

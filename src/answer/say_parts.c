@@ -111,6 +111,27 @@ static enum idle_class dependency_of(const struct answer *a, size_t device)
 	return ns[best] > 0 ? best : N_IDLE_CLASSES;
 }
 
+/* What the copies were, by their time. */
+struct copied {
+	bool is_inside; /* of the device, mostly */
+	bool is_pinned; /* as far as it is told, and it is */
+};
+
+static struct copied copies_of(const struct answer *a)
+{
+	const struct memory_facts *m = &a->facts->memory;
+	int64_t host_ns = 0, inside_ns = 0;
+	struct copied out = { .is_pinned = true };
+
+	for (size_t i = 0; i < m->n_copies; i++) {
+		add_ns(m->copies[i].is_of_host ? &host_ns : &inside_ns, m->copies[i].total_ns);
+		if (m->copies[i].is_of_host && (!m->copies[i].knows_memory || m->copies[i].n_pageable))
+			out.is_pinned = false;
+	}
+	out.is_inside = inside_ns > host_ns;
+	return out;
+}
+
 /* Why, of a class that is alone. */
 static const char *say_why(const struct answer *a, size_t device, enum bottleneck class)
 {
@@ -120,6 +141,8 @@ static const char *say_why(const struct answer *a, size_t device, enum bottlenec
 
 	if (range)
 		return say_with(s, SAY_why_host_range, say_name(s, range));
+	if (class == BOTTLENECK_COPY && copies_of(a).is_inside)
+		return say(s, SAY_why_copy_inside);
 	return waited == N_IDLE_CLASSES ? say(s, whys[class])
 	                                : say_with(s, SAY_why_dependency_of, say_idle(s, waited));
 }
@@ -484,6 +507,10 @@ const char *say_next_step(const struct answer *a)
 	next = say_with(s, ids[class], say_name(s, name), pattern_for_ncu(s, name));
 	if (class == BOTTLENECK_DEPENDENCY && dependency_of(a, a->a->main_device) == IDLE_DEP_UNRESOLVED)
 		next = say(s, SAY_next_unresolved);
+	if (class == BOTTLENECK_DEPENDENCY && dependency_of(a, a->a->main_device) == IDLE_DEP_HOST_FN)
+		next = say(s, SAY_next_host_function);
+	if (class == BOTTLENECK_COPY && (copies_of(a).is_inside || copies_of(a).is_pinned))
+		next = say(s, copies_of(a).is_inside ? SAY_next_copy_inside : SAY_next_copy_pinned);
 	if (host_range_name(a, a->a->main_device))
 		next = say_with(s, SAY_next_host_range, say_name(s, host_range_name(a, a->a->main_device)));
 	if (class == BOTTLENECK_COMM && straggler(a))

@@ -287,7 +287,48 @@ TEST(answer, says_what_a_device_waited_for_or_that_nobody_tells)
 
 		EXPECT(strstr(text, words[i]));
 		EXPECT((strstr(text, "does not tell what the device waited for") != NULL) == (i == 1));
+		EXPECT((strstr(text, "let the host function") != NULL) == (i == 0));
 	}
+}
+
+TEST(answer, advises_about_copies_by_what_they_are)
+{
+	static const struct {
+		const char *copy, *why, *next;
+	} cases[] = {
+		{ "kind=HtoD src_kind=pageable dst_kind=device", "between host and device", "pin the host memory" },
+		{ "kind=HtoD src_kind=pinned dst_kind=device", "between host and device", "is pinned already" },
+		{ "kind=HtoD", "between host and device", "pin the host memory" },
+		{ "kind=DtoD src_kind=device dst_kind=device", "from device memory to device memory",
+		  "copy less on the device" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		const char *notation = arena_print(&arena,
+		                                   "kernel a launch=0..5 10..50\n"
+		                                   "memcpy %s bytes=1000 launch=20..30 50..990\n"
+		                                   "kernel b launch=40..60 990..999\n",
+		                                   cases[i].copy);
+		const char *text = answer_to(notation, (struct question){ .format = "markdown" });
+
+		EXPECT(strstr(text, "copy-bound"));
+		EXPECT(strstr(text, cases[i].why));
+		EXPECT(strstr(text, cases[i].next));
+	}
+}
+
+/* A pause that nothing explains: a model that does not repeat it knows nothing of what would make it shorter. */
+TEST(answer, tells_that_a_model_is_not_asked_rather_than_that_nothing_helps)
+{
+	static const char pause[] = "kernel a 0..10\nkernel b 11..20\nkernel c 1000..1010\n";
+	static const char reason[] = "the model's own end is 96.9 % off the observed one (limit 15.0 %)";
+	const char *page = answer_to(pause, (struct question){ .format = "markdown" });
+	const char *json = answer_to(pause, (struct question){ .format = "json" });
+
+	EXPECT(strstr(page, arena_print(&arena, "- **What if**: Not answered: %s", reason)));
+	EXPECT(strstr(page, arena_print(&arena, "## What if\n\nNot answered: %s", reason)));
+	EXPECT(!strstr(page, "no single change"));
+	EXPECT(strstr(json, arena_print(&arena, "\"reason\": \"%s\"", reason)));
 }
 
 TEST(answer, gives_reasons_of_analyses_in_chinese)
