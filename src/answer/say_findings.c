@@ -137,8 +137,8 @@ static void ask_device(const struct answer *a, struct questions *q, const struct
 	const struct speech *s = &a->speech;
 	const struct verdict *v = &d->verdict;
 	const struct kernel_fact *k = leading_kernel(a);
-	const int64_t unproved_ns =
-		d->bounds.kernel_ns - d->bounds.proved_ns[BOUND_COMPUTE] - d->bounds.proved_ns[BOUND_MEMORY];
+	const int64_t unproved_ns = d->bounds.kernel_ns - d->bounds.proved_ns[BOUND_COMPUTE] -
+	                            d->bounds.proved_ns[BOUND_MEMORY] - d->bounds.proved_ns[BOUND_LATENCY];
 	const int64_t host_ns = d->idle_sums.host_ns - d->idle_sums.named_ns;
 
 	if (v->class == BOTTLENECK_UNDECIDED)
@@ -161,7 +161,7 @@ struct open_question *open_questions(const struct answer *a, size_t *n)
 	q.of = arena_array(s->arena, struct open_question, q.room);
 	if (a->a->main_device < a->a->tl.n_devices)
 		ask_device(a, &q, &a->a->devices[a->a->main_device]);
-	if (!a->a->has_model)
+	if (a->a->model_reason)
 		ask(&q, "what_if", say(s, SAY_ask_model), say_text(s, a->a->model_reason));
 	if (a->a->ranks.n_rows)
 		ask(&q, "ranks", say(s, SAY_ask_ranks), say_text(s, a->a->ranks.reason));

@@ -66,6 +66,13 @@ static int64_t path_ns(const struct lookup *l, str_id name)
 	return ns;
 }
 
+/* What bounds the kernels is proved already. */
+static const struct phrase advice_proved = {
+	"Look at this kernel with counters (`ncu --kernel-name`, roofline): how far is it from its limit, and is there "
+	"a faster one (lower precision, a fused or flash variant, better shapes)? Then do less of it.",
+	"用计数器分析该 kernel（`ncu --kernel-name`、roofline）：离它的极限还有多远？是否有更快的实现（更低精度、融合或 "
+	"flash 版本、更合适的形状）？最后考虑减少调用次数。" };
+
 static void check(const struct rule *self, const struct analysis *a, struct findings *out)
 {
 	const struct lookup *l = out->look;
@@ -85,10 +92,12 @@ static void check(const struct rule *self, const struct analysis *a, struct find
 	if (share >= a->limits.long_kernel_share && (on_path_ns = path_ns(l, top)) > 0) {
 		const char *name = trace_text(a->trace, top);
 		const enum bottleneck class = l->of->verdict.class;
+		const bool is_proved = class == BOTTLENECK_COMPUTE || class == BOTTLENECK_MEMORY ||
+				       class == BOTTLENECK_LATENCY;
 
 		f = finding_add(out, self, FINDING_CONFIRMED);
-		f->class = class == BOTTLENECK_COMPUTE || class == BOTTLENECK_MEMORY || class == BOTTLENECK_LATENCY ?
-			   class : BOTTLENECK_KERNEL;
+		f->class = is_proved ? class : BOTTLENECK_KERNEL;
+		f->own_advice = is_proved ? &advice_proved : NULL;
 		f->device = l->device;
 		f->time_ns = on_path_ns;
 		f->coverage_of = f->coverage_have = l->n_kernels;

@@ -350,9 +350,15 @@ void take_gain(struct finding *f, const struct lookup *l, const char *words)
 	ask_model(f, l, words);
 }
 
-/* True when a pattern without its anchors and backslashes is the name, and "=2x" follows it. */
+/* True when a pattern without its anchors, quotes and backslashes is the name, and "=2x" follows it. */
 static bool is_pattern_of(const char *pattern, const char *name)
 {
+	static const char quote[] = "^\\Q", end[] = "\\E$=2x";
+	const size_t n = strlen(name);
+
+	if (strncmp(pattern, quote, strlen(quote)) == 0)
+		return strncmp(pattern + strlen(quote), name, n) == 0 &&
+		       strcmp(pattern + strlen(quote) + n, end) == 0;
 	if (*pattern == '^')
 		pattern++;
 	for (; *name; name++, pattern++) {

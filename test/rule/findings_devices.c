@@ -300,6 +300,22 @@ TEST(kernel_long, speaks_of_one_kernel_on_the_path)
 	told_end(&told);
 }
 
+/* The question that the model was asked has the name in quotes. */
+TEST(kernel_long, takes_the_gain_of_a_name_that_is_no_word)
+{
+	const struct finding *f;
+	struct told told;
+
+	tell(&told, "api cudaLaunchKernel thread=1 correlation=1 0..3000\n"
+		    "api cudaLaunchKernel thread=1 correlation=2 3000..6000\n"
+		    "kernel short_one stream=7 correlation=1 4000..24000\n"
+		    "kernel \"void long_one<int>(int*)\" stream=7 correlation=2 24000..104000\n");
+	f = told_by(&told, "kernel.long");
+	EXPECT(f);
+	EXPECT_EQ_INT(f->gain_low_ns, 40000);
+	told_end(&told);
+}
+
 /* Six kernels of one length: none has a fifth of the time. */
 TEST(kernel_long, is_silent_where_none_stands_out)
 {
