@@ -478,6 +478,19 @@ static const char *pattern_for_ncu(const struct speech *s, const char *name)
 	return arena_print(s->arena, "regex:^%.*s", (int)(n < BEGINNING ? n : BEGINNING), name);
 }
 
+/* What a late rank does is seen in its own file, or on its device where one file holds several ranks. */
+static const char *next_of_rank(const struct answer *a, const struct rank_summary *late)
+{
+	const struct speech *s = &a->speech;
+	const char *rank = arena_print(s->arena, "%d", late->rank), *cause = say_lateness(a, late->cause);
+	const ref row = late->device < a->a->tl.n_devices ? a->a->tl.devices[late->device].device : NULL_ref;
+
+	if (a->a->trace->source.n != 1 || row >= a->a->trace->device.n)
+		return say_with(s, SAY_next_rank, rank, cause);
+	return say_with(s, SAY_next_rank_inside, rank, cause,
+	                arena_print(s->arena, "%d", (int)a->a->trace->device.ordinal[row]));
+}
+
 /* The step of the standard walk that comes after what is known. */
 const char *say_next_step(const struct answer *a)
 {
@@ -514,8 +527,7 @@ const char *say_next_step(const struct answer *a)
 	if (host_range_name(a, a->a->main_device))
 		next = say_with(s, SAY_next_host_range, say_name(s, host_range_name(a, a->a->main_device)));
 	if (class == BOTTLENECK_COMM && straggler(a))
-		next = say_with(s, SAY_next_rank, arena_print(s->arena, "%d", straggler(a)->rank),
-		                say_lateness(a, straggler(a)->cause));
+		next = next_of_rank(a, straggler(a));
 	if (a->facts->workload == WORKLOAD_TRAINING && !a->is_brief) {
 		walk = SAY_walk_training;
 	} else if (a->facts->workload == WORKLOAD_INFERENCE) {

@@ -31,6 +31,12 @@ fathom: straggler.rank1.json.gz: begins 16.6 s after balanced.rank0.json.gz ends
 $ fathom analyze -f json test/data/ddp/nsys_balanced.sqlite.gz | grep -c '"fathom_analysis": 1'
 1
 
+# What is next for it: its own file, or its device where one file holds the ranks.
+$ fathom analyze -f markdown test/data/ddp/balanced.rank0.json.gz test/data/ddp/balanced.rank1.json.gz | grep -o 'collectives, `fathom.*' | head -n 1
+collectives, `fathom analyze` on its file alone.
+$ fathom analyze -f markdown test/data/ddp/nsys_balanced.sqlite.gz | grep -o 'collectives, `fathom.*' | head -n 1
+collectives, `fathom analyze --device 0`.
+
 # Kernels stand beside the gaps, and are no second of theirs.
 $ fathom analyze -f markdown test/data/ddp/straggler.rank0.json.gz test/data/ddp/straggler.rank1.json.gz | grep -o 'kernels: compute-bound, .* of a step'
 kernels: compute-bound, 59.1 % of a step
