@@ -84,7 +84,9 @@ static const char *say_subtitle(const struct answer *a)
 	const struct environment *e = &a->facts->environment;
 	const char *file = say_files(a), *source = say_step_source(a);
 	const char *window = say_ns(s, interval_ns(a->a->scope.window)), *whole = say_ns(s, e->recorded_ns);
-	const char *devices = e->devices ? e->devices : say(s, SAY_no_device);
+	const char *devices = e->devices ? e->devices :
+			      e->n_devices ? say_with(s, SAY_devices_unnamed, say_count(s, e->n_devices)) :
+					     say(s, SAY_no_device);
 
 	if (a->a->scope.kind == SCOPE_STEPS)
 		return say_with(s, SAY_subtitle_steps, file, say_count(s, a->a->scope.n_used),

@@ -22,6 +22,10 @@ $ fathom analyze test/data/nsys/pageable_copy.sqlite.gz | grep '# compute'
 $ fathom analyze test/data/nsys/gpt_train.sqlite.gz | wc -l | awk '{ print $1 <= 24 }'
 1
 
+# A device whose model no record tells is one.
+$ echo '{"traceEvents": [{"ph": "X", "cat": "kernel", "name": "a", "ts": 10, "dur": 5, "pid": 0, "tid": 7, "args": {"device": 0, "stream": 7}}]}' > bare.json; fathom analyze bare.json | grep -o '1 GPU of'
+1 GPU of
+
 # Which rank is late, and why.
 $ fathom analyze test/data/ddp/balanced.rank0.json.gz test/data/ddp/balanced.rank1.json.gz | grep 'arrived last'
   Rank 1 arrived last in 33 of 33 collectives (its CPU submits later); its peers waited 76.8 ms for
