@@ -55,14 +55,19 @@ struct band say_gain_band(const struct speech *s, int64_t low_ns, int64_t high_n
 			      strcmp(low, high) == 0 ? low : say_band(s, low, high), false };
 }
 
-/* Some of the gain lies where the time at stake is not counted, and as much as can be read. */
+/* The gain is more than the time at stake, by what can be read. */
+static bool is_more(const struct answer *a, const struct finding *f)
+{
+	return f->device < a->a->tl.n_devices && f->gain_high_ns != NULL_i64 && f->gain_low_ns > f->time_ns &&
+	       strcmp(say_ns(&a->speech, f->gain_low_ns), say_ns(&a->speech, f->time_ns)) != 0;
+}
+
+/* What is more of it may lie before the first work and after the last, where the time at stake is not counted. */
 static bool is_beyond(const struct answer *a, const struct finding *f)
 {
-	const struct account *c = f->device < a->a->tl.n_devices ? &a->a->devices[f->device].account : NULL;
+	const struct account *c = &a->a->devices[f->device].account;
 
-	return c && f->gain_high_ns != NULL_i64 && f->gain_low_ns > f->time_ns &&
-	       f->gain_low_ns - f->time_ns <= c->leading_ns + c->trailing_ns &&
-	       strcmp(say_ns(&a->speech, f->gain_low_ns), say_ns(&a->speech, f->time_ns)) != 0;
+	return f->gain_low_ns - f->time_ns <= c->leading_ns + c->trailing_ns;
 }
 
 /* What the model answers, or NULL. */
@@ -87,8 +92,10 @@ const char *say_gain(const struct answer *a, const struct finding *f)
 	if (modelled && f->bound_ns != NULL_i64)
 		return say_with(s, SAY_gain_bound, modelled, say_ns(s, f->bound_ns), say_part(s, f->bound_ns, wall),
 		                say_own(s, &f->bound));
-	if (modelled && is_beyond(a, f))
+	if (modelled && is_more(a, f) && is_beyond(a, f))
 		return say_with(s, SAY_gain_beyond, modelled, say_ns(s, f->time_ns));
+	if (modelled && is_more(a, f) && a->a->tl.n_devices > 1)
+		return say_with(s, SAY_gain_of_all, modelled, say_ns(s, f->time_ns), say_device(a, f->device));
 	if (modelled)
 		return modelled;
 	if (f->bound_ns != NULL_i64)

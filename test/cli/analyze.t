@@ -41,6 +41,10 @@ collectives, `fathom analyze` on its file alone.
 $ fathom analyze -f markdown test/data/ddp/nsys_balanced.sqlite.gz | grep -o 'collectives, `fathom.*' | head -n 1
 collectives, `fathom analyze --device 0`.
 
+# A change is made on all devices, the time at stake is of one.
+$ fathom analyze -f markdown test/data/ddp/straggler.rank0.json.gz test/data/ddp/straggler.rank1.json.gz | grep -o 'It is more than.*' | sort -u
+It is more than the time at stake, 8.43 ms, which counts GPU 0 of rank 0 alone: the change is made on all
+
 # Kernels stand beside the gaps, and are no second of theirs.
 $ fathom analyze -f markdown test/data/ddp/straggler.rank0.json.gz test/data/ddp/straggler.rank1.json.gz | grep -o 'kernels: compute-bound, .* of a step'
 kernels: compute-bound, 59.1 % of a step
