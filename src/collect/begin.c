@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "collect/collect.h"
@@ -64,17 +65,64 @@ static void read_command(struct spool_head *head)
 		head->executable[0] = '\0';
 }
 
+/* Of a number that no program counts on: with 0 to 2 closed the file would be its input or output. */
+static int open_high(const char *path, int flags)
+{
+	static const int from[] = { 1000, 200, 3 };
+	const int low = open(path, O_RDWR | O_CLOEXEC | flags, 0600);
+	int file = -1;
+
+	if (low < 0)
+		return -1;
+	for (size_t i = 0; i < sizeof(from) / sizeof(from[0]) && file < 0; i++)
+		file = fcntl(low, F_DUPFD_CLOEXEC, from[i]);
+	close(low);
+	return file;
+}
+
+static bool is_ours(int file)
+{
+	struct stat is;
+
+	return file >= 0 && fstat(file, &is) == 0 && is.st_dev == collector.device && is.st_ino == collector.inode;
+}
+
+static void path_of(char *path, size_t n, int64_t pid, uint64_t start_ns)
+{
+	snprintf(path, n, "%s/%d-%llu.spool", collector.folder, (int)pid, (unsigned long long)start_ns);
+}
+
+bool collector_has_file(void)
+{
+	char path[600];
+	int file;
+
+	if (is_ours(collector.file))
+		return true;
+	path_of(path, sizeof(path), collector.head->pid, collector.head->start_ns);
+	file = open_high(path, 0);
+	if (file >= 0 && !is_ours(file)) {
+		close(file);
+		file = -1;
+	}
+	collector.file = file;
+	return file >= 0;
+}
+
 static bool make_file(bool is_fork)
 {
 	const uint64_t start_ns = now_ns();
 	struct timespec utc;
+	struct stat is;
 	char path[600];
 	void *span;
 
-	snprintf(path, sizeof(path), "%s/%d-%llu.spool", collector.folder, (int)getpid(), (unsigned long long)start_ns);
-	collector.file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (collector.file < 0)
+	path_of(path, sizeof(path), getpid(), start_ns);
+	collector.file = open_high(path, O_CREAT | O_EXCL);
+	if (collector.file < 0 || fstat(collector.file, &is) != 0)
 		return false;
+	collector.device = is.st_dev;
+	collector.inode = is.st_ino;
 	span = mmap(NULL, SPOOL_SPAN, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (span == MAP_FAILED || posix_fallocate(collector.file, 0, SPOOL_SEGMENT) != 0 ||
 	    mmap(span, SPOOL_SEGMENT, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, collector.file, 0) == MAP_FAILED) {
@@ -105,7 +153,7 @@ static void forked(void)
 {
 	atomic_store(&collector.is_ready, false);
 	atomic_store(&collector.is_recording, false);
-	if (collector.file >= 0)
+	if (is_ours(collector.file))
 		close(collector.file);
 	collector.file = -1;
 	atomic_store(&collector.has_cupti, false);

@@ -52,7 +52,8 @@ struct collector {
 	uint32_t kinds;            /* of the control page */
 	struct spool_control *control;
 	struct spool_head *head;   /* also the base of all segments */
-	int file;
+	int file;                  /* -1, or what was the spool file: programs close numbers that they did not open */
+	uint64_t device, inode;    /* of the spool file */
 	_Atomic uint32_t n_reserved; /* segments with blocks, the head counted */
 	bool may_grow;             /* by any thread: a file may be of any size in this process */
 	_Atomic uint32_t n_lent;
@@ -83,6 +84,13 @@ static inline void count(_Atomic uint64_t *n, uint64_t by)
 
 /* Begin in this process, once; true when there is a spool to write to. */
 bool collector_begin(void);
+
+/*
+ * Make collector.file the spool file again where the program closed it, and
+ * perhaps opened a file of its own by that number; false when that cannot be.
+ * Under the lock of those who reserve.
+ */
+bool collector_has_file(void);
 
 /* Hand out what there is, once: this process ends. */
 void collector_end(void);

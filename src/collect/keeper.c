@@ -14,6 +14,7 @@
 #include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -22,6 +23,7 @@
 #include "collect/collect.h"
 
 enum { AHEAD = 32, HELP = 8, TICK_MS = 50, CLOCK_EVERY_MS = 1000, LINGER_MS = 3000, STUCK_MS = 3000, QUIET_MS = 1000 };
+enum { ALONE_EVERY_MS = 200 };
 
 /* A futex: the last work of a process. */
 static _Atomic uint32_t last_work;
@@ -48,7 +50,7 @@ static bool reserve(size_t n)
 	if (at + n * SPOOL_SEGMENT > most)
 		n = at < most ? (most - at) / SPOOL_SEGMENT : 0;
 	atomic_store(&is_exhausted, n == 0);
-	if (n == 0)
+	if (n == 0 || !collector_has_file())
 		return false;
 	while (n && posix_fallocate(collector.file, (off_t)at, (off_t)(n * SPOOL_SEGMENT)) != 0)
 		n /= 2;
@@ -189,10 +191,31 @@ static uint64_t flush_every_ns(void)
 	return atomic_load(&collector.is_recording) ? collector.control->flush_ms * 1000000ull : TICK_MS * 1000000ull;
 }
 
+/*
+ * A program whose first thread left by pthread_exit ends with its last thread,
+ * and that must not be the keeper. The first one stays, and counts, as a zombie.
+ */
+static bool is_alone(void)
+{
+	char text[512], *p;
+	const int file = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+	const ssize_t n = file < 0 ? 0 : read(file, text, sizeof(text) - 1);
+
+	if (file >= 0)
+		close(file);
+	text[n > 0 ? n : 0] = '\0';
+	p = strrchr(text, ')'); /* the name may hold blanks; the number of threads is the 18th word behind it */
+	if (!p || strncmp(p, ") Z ", 4) != 0)
+		return false;
+	for (int word = 0; p && word < 18; word++)
+		p = strchr(p + 1, ' ');
+	return p && strtoul(p + 1, NULL, 10) <= 2;
+}
+
 static void *keep(void *p)
 {
 	const uint32_t epoch = (uint32_t)(uintptr_t)p;
-	uint64_t next_clock = 0, next_flush = 0;
+	uint64_t next_clock = 0, next_flush = 0, next_look = now_ns() + ALONE_EVERY_MS * 1000000ull;
 
 	pthread_setname_np(pthread_self(), "fathom");
 	while (atomic_load(&collector.epoch) == epoch && !atomic_load(&collector.is_ending)) {
@@ -216,6 +239,11 @@ static void *keep(void *p)
 		if (now >= next_flush && wants_flush(now)) {
 			cupti_flush(false);
 			next_flush = now + flush_every_ns();
+		}
+		if (now >= next_look) {
+			if (is_alone())
+				break;
+			next_look = now + ALONE_EVERY_MS * 1000000ull;
 		}
 		syscall(SYS_futex, &collector.keeper_call, FUTEX_WAIT_PRIVATE, 0, &tick, NULL, 0);
 		atomic_store(&collector.keeper_call, 0);

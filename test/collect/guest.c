@@ -20,6 +20,52 @@ TEST(collect_guest, hands_out_the_rest_when_a_program_leaves_by__exit)
 	EXPECT_EQ_INT(capture_count(&c, SPOOL_KERNEL), 7 * 11 + 1010);
 }
 
+TEST(collect_guest, lets_the_first_thread_that_leaves_say_with_what_status)
+{
+	static char preload[600];
+	struct capture c;
+
+	capture_begin(&c);
+	snprintf(preload, sizeof(preload), "LD_PRELOAD=%s", capture_built("src/collect/libfathom-collect.so"));
+	c.variables[0] = preload;
+	c.variables[1] = "FAKE_CUPTI_SLOW_MS=300";
+	capture_run_same(&c, "init launch:23 leave:9:3");
+	EXPECT_EQ_INT(c.status, 9 << 8);
+}
+
+TEST(collect_guest, ends_with_the_last_thread_of_a_program_whose_first_is_gone)
+{
+	struct capture c;
+
+	capture_begin(&c);
+	capture_run_same(&c, "push:step pop last:300");
+	EXPECT_EQ_INT(c.status, 0);
+	EXPECT_EQ_INT(c.processes[0].head->ended, 1);
+	EXPECT_EQ_INT(capture_count(&c, SPOOL_NVTX_POP), 1);
+}
+
+/* 60 MB of records, where what was reserved at the beginning is 8 MB. */
+TEST(collect_guest, writes_to_no_file_of_a_program_that_closed_what_it_did_not_open)
+{
+	struct capture c;
+
+	capture_begin(&c);
+	capture_run_same(&c, "push:step pop descriptors:0 threads:4:0:300000 descriptors:1 fork descriptors:1 end");
+	EXPECT_EQ_INT(c.status, 0);
+	EXPECT_EQ_INT(capture_count(&c, SPOOL_NVTX_POP), 1200001);
+}
+
+TEST(collect_guest, is_neither_input_nor_output_of_a_program_that_has_none)
+{
+	struct capture c;
+
+	capture_begin(&c);
+	c.launcher = "test/collect/without-descriptors";
+	capture_run(&c, "init launch:23 sync print:nothing");
+	EXPECT_EQ_INT(c.status, 0);
+	EXPECT_EQ_INT(capture_count(&c, SPOOL_KERNEL), 23);
+}
+
 TEST(collect_guest, takes_over_what_is_done_when_a_program_rests)
 {
 	struct capture c;

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -336,8 +337,44 @@ static int do_process(char **argv, int *i)
 	return 1;
 }
 
+static void *leave(void *status)
+{
+	_exit((int)(intptr_t)status);
+}
+
+/* A thread leaves by _exit(FIRST), this one by _exit(SECOND) somewhat later. */
+static void leave_twice(int first, int second)
+{
+	pthread_t thread;
+
+	check(pthread_create(&thread, NULL, leave, (void *)(intptr_t)first));
+	usleep(50000);
+	_exit(second);
+}
+
+static void *last(void *p)
+{
+	usleep((unsigned)(uintptr_t)p * 1000);
+	printf("the last thread\n");
+	fflush(NULL);
+	return NULL;
+}
+
+/* This thread goes, another goes on. */
+static void leave_to_last(long ms)
+{
+	pthread_t thread;
+
+	check(pthread_create(&thread, NULL, last, (void *)(intptr_t)ms));
+	pthread_exit(NULL);
+}
+
 static int do_end(const struct step *s, char **argv, int i)
 {
+	if (strcmp(s->word, "leave") == 0) /* leave:FIRST:SECOND */
+		leave_twice((int)s->n[0], (int)s->n[1]);
+	if (strcmp(s->word, "last") == 0) /* last:MS */
+		leave_to_last(s->n[0]);
 	if (strcmp(s->word, "exit") == 0)
 		exit((int)s->n[0]);
 	if (strcmp(s->word, "_exit") == 0)
@@ -412,6 +449,31 @@ static long resident_of_files(void)
 	return kb >> 10;
 }
 
+/* Every descriptor but the first three is closed, as daemons do it, and is one of a file of the program's own then. */
+static int own = -1;
+
+static void take_descriptors(void)
+{
+	static char name[] = "/tmp/fathom-test-XXXXXX";
+
+	own = mkstemp(name);
+	unlink(name);
+	check(own < 0 || write(own, "own\n", 4) != 4);
+	for (int i = 3; i < 1024; i++)
+		if (i != own)
+			dup2(own, i);
+}
+
+/* All are still that file, and it is as it was. */
+static void see_descriptors(void)
+{
+	struct stat first, is;
+
+	check(fstat(own, &first) != 0 || first.st_size != 4);
+	for (int i = 3; i < 1024; i++)
+		check(fstat(i, &is) != 0 || is.st_ino != first.st_ino);
+}
+
 static void run(char **argv, int from, int to)
 {
 	for (int i = from; i < to; i++) {
@@ -431,6 +493,8 @@ static void run(char **argv, int from, int to)
 			usleep((unsigned)s.n[0] * 1000);
 		else if (strcmp(s.word, "resident") == 0) /* resident:MB, of files at most */
 			check(resident_of_files() > s.n[0]);
+		else if (strcmp(s.word, "descriptors") == 0) /* descriptors:0 takes them all, descriptors:1 looks at them */
+			s.n[0] ? see_descriptors() : take_descriptors();
 		else if (strcmp(s.word, "print") == 0)
 			printf("%s\n", s.text[0] ? s.text[0] : "");
 		else if (strcmp(s.word, "complain") == 0)
