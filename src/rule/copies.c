@@ -117,6 +117,20 @@ struct copies copies_of(const struct lookup *l)
 	return c;
 }
 
+void bound_copies(struct finding *f, const struct lookup *l, bool is_hidden)
+{
+	static const struct phrase no_time = {
+		"as if copies took no time; what is copied through pinned memory, or beside compute, still takes some",
+		"假设拷贝完全不耗时；实际上，经锁页内存或与计算重叠的拷贝仍需一定时间" };
+
+	take_gain(f, l, "copy=0");
+	if (f->gain_high_ns == NULL_i64)
+		return;
+	f->bound_ns = is_hidden && f->gain_high_ns > f->time_ns ? f->time_ns : f->gain_high_ns;
+	f->bound = no_time;
+	f->gain_low_ns = f->gain_high_ns = NULL_i64;
+}
+
 void tell_copies(struct finding *f, const struct lookup *l, const struct copies *c, enum copy_kind kind)
 {
 	const double all = (double)l->of->account.wall_ns;

@@ -31,3 +31,9 @@ struct copies copies_of(const struct lookup *l);
 
 /* Values, evidence and class that the three rules tell; time at stake is what is exposed and waited for. */
 void tell_copies(struct finding *f, const struct lookup *l, const struct copies *c, enum copy_kind kind);
+
+/*
+ * The answer to copy=0 as what could come back at most, since no remedy takes a copy's time away. One that can only be
+ * hidden gains no more than the time at stake. Set that first.
+ */
+void bound_copies(struct finding *f, const struct lookup *l, bool is_hidden);

@@ -44,7 +44,7 @@ static void check(const struct rule *self, const struct analysis *a, struct find
 		struct finding *f = finding_add(out, self, FINDING_CONFIRMED);
 
 		tell_copies(f, l, &c, COPY_PAGEABLE);
-		take_gain(f, l, "copy=0");
+		bound_copies(f, l, false);
 	} else if (c.n_unknown && c.unknown_ns > 0 && (double)c.unknown_ns >= limit_ns) {
 		abstain(self, l, &c, out);
 	}

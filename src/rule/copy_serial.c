@@ -26,7 +26,7 @@ static void check(const struct rule *self, const struct analysis *a, struct find
 	f->time_ns = time_ns;
 	on_path_ns = a->path.by_kind[PATH_COPY];
 	finding_value(f, "path", VALUE_NS, (double)on_path_ns);
-	take_gain(f, l, "copy=0");
+	bound_copies(f, l, true);
 }
 
 const struct rule rule_copy_serial = {

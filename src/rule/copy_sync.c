@@ -15,7 +15,7 @@ static void check(const struct rule *self, const struct analysis *a, struct find
 		return;
 	f = finding_add(out, self, FINDING_CONFIRMED);
 	tell_copies(f, l, &c, COPY_SYNCHRONOUS);
-	take_gain(f, l, "copy=0");
+	bound_copies(f, l, false);
 }
 
 const struct rule rule_copy_sync = {

@@ -138,6 +138,10 @@ static double share_of(const struct lookup *l, const struct waits *w)
 	return inner_ns > 0 ? fmin(share, (double)w->idle_ns / inner_ns) : 0;
 }
 
+static const struct phrase whole_idle = {
+	"all of the idle time that follows these waits; the model leaves in it the CPU's work between two of them",
+	"即这些等待之后的全部空闲；模型的回答仍保留两次等待之间的 CPU 工作" };
+
 static void tell_waits(struct finding *f, const struct lookup *l, const struct waits *w)
 {
 	const struct thresholds *limits = &l->a->limits;
@@ -168,6 +172,11 @@ static void tell_waits(struct finding *f, const struct lookup *l, const struct w
 	cite_site(f, &top->site);
 	f->evidence_total = w->n;
 	take_gain(f, l, "sync=0");
+	/* By the time at stake it is as severe as it is said to be: what the model answers may be far below. */
+	if (f->gain_high_ns != NULL_i64 && f->time_ns > f->gain_high_ns) {
+		f->bound_ns = f->time_ns;
+		f->bound = whole_idle;
+	}
 }
 
 struct finding *waits_finding(const struct rule *rule, const struct analysis *a, struct findings *out, bool is_storm)
