@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "rule/matrix_kernels.h"
 
 static const enum share share_of_class[N_BOTTLENECKS] = {
 	[BOTTLENECK_COMPUTE] = SHARE_KERNEL,
@@ -491,6 +492,23 @@ static const char *next_of_rank(const struct answer *a, const struct rank_summar
 	                arena_print(s->arena, "%d", (int)a->a->trace->device.ordinal[row]));
 }
 
+/* By its name, of which the short one may be but the end: Kernel2 of cutlass::Kernel2<cutlass_80_tensorop_...>. */
+static bool has_tensor_cores(const struct answer *a, const struct kernel_fact *k)
+{
+	const struct trace *t = a->a->trace;
+
+	if (!k || matrix_kind_of(k->name) == MATRIX_TENSOR)
+		return k != NULL;
+	for (size_t i = 0; t->kernel_shape.name && t->kernel_shape.short_name && i < t->kernel_shape.n; i++) {
+		const char *is = trace_text(t, t->kernel_shape.short_name[i]);
+
+		if (is && strcmp(is, k->name) == 0 &&
+		    matrix_kind_of(trace_text(t, t->kernel_shape.name[i])) == MATRIX_TENSOR)
+			return true;
+	}
+	return false;
+}
+
 /* The step of the standard walk that comes after what is known. */
 const char *say_next_step(const struct answer *a)
 {
@@ -518,6 +536,8 @@ const char *say_next_step(const struct answer *a)
 		                 m->failed_reserved == NULL_i64 ? "?" : say_bytes(s, (double)m->failed_reserved),
 		                 say_shortage(a)));
 	next = say_with(s, ids[class], say_name(s, name), pattern_for_ncu(s, name));
+	if (class == BOTTLENECK_COMPUTE && has_tensor_cores(a, k))
+		next = say_with(s, SAY_next_compute_tensor, say_name(s, name));
 	if (class == BOTTLENECK_DEPENDENCY && dependency_of(a, a->a->main_device) == IDLE_DEP_UNRESOLVED)
 		next = say(s, SAY_next_unresolved);
 	if (class == BOTTLENECK_DEPENDENCY && dependency_of(a, a->a->main_device) == IDLE_DEP_HOST_FN)

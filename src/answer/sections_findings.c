@@ -14,16 +14,14 @@ static enum tone severity_tone(enum finding_severity v)
 	return v >= FINDING_HIGH ? TONE_BAD : v == FINDING_MEDIUM ? TONE_WARN : TONE_PLAIN;
 }
 
-static const char *say_heading(const struct answer *a, const struct finding *f, bool with_statement)
+static const char *say_heading(const struct answer *a, const struct finding *f, const char *text)
 {
 	const struct speech *s = &a->speech;
-	const char *level = say_severity(s, f->severity), *title = say_own(s, &f->rule->title);
+	const char *level = say_severity(s, f->severity);
 
 	if (f->state == FINDING_SUSPECTED)
 		level = say_with(s, SAY_suspected_mark, level);
-	if (with_statement)
-		return say_with(s, SAY_finding_heading, level, title, say_finding(a, f));
-	return arena_print(s->arena, "[%s] %s", level, title);
+	return say_with(s, SAY_finding_heading, level, say_own(s, &f->rule->title), text);
 }
 
 static void add_finding(const struct answer *a, struct document *d, struct section *section, int number,
@@ -31,7 +29,7 @@ static void add_finding(const struct answer *a, struct document *d, struct secti
 {
 	const struct speech *s = &a->speech;
 	const int64_t wall = interval_ns(a->a->scope.window);
-	struct block *point = add_point(d, section, number, severity_tone(f->severity), say_heading(a, f, true));
+	struct block *point = add_point(d, section, number, severity_tone(f->severity), say_heading(a, f, say_finding(a, f)));
 	const char *coverage = say_confidence(s, f->confidence);
 
 	if (f->class != BOTTLENECK_UNDECIDED)
@@ -93,40 +91,26 @@ const char *say_expectation(const struct answer *a, const struct finding *f)
 	return say_with(&a->speech, SAY_verify_time, say_ns(&a->speech, f->time_ns));
 }
 
-/* Severity times confidence, as a word. */
-static enum phrase_id priority_of(const struct finding *f)
-{
-	const int product = (int)f->severity * ((int)f->confidence + 1);
-
-	if (product >= 6)
-		return SAY_priority_high;
-	return product >= 4 || f->severity >= FINDING_HIGH ? SAY_priority_medium : SAY_priority_low;
-}
-
 void section_advice(const struct answer *a, struct document *d)
 {
-	static const enum phrase_id order[] = { SAY_priority_high, SAY_priority_medium, SAY_priority_low };
 	const struct speech *s = &a->speech;
 	struct section *section = document_section(d, "recommendations", say(s, SAY_section_advice), false);
 	int number = 0;
 
-	for (size_t p = 0; p < ARRAY_LEN(order); p++) {
-		for (size_t i = 0; i < a->findings->n; i++) {
-			const struct finding *f = &a->findings->of[i];
-			struct block *point;
+	/* In the order of the first screen, which has the first of them. */
+	for (size_t i = 0; i < a->findings->n; i++) {
+		const struct finding *f = &a->findings->of[i];
+		struct block *point;
 
-			if (!finding_counts(f) || priority_of(f) != order[p] || f->severity == FINDING_INFO)
-				continue;
-			point = add_point(d, section, ++number, severity_tone(f->severity),
-			                  arena_print(s->arena, "[%s] %s", say(s, order[p]),
-			                              say_of_finding(a, f, &f->rule->advice)));
-			block_pair(d, point, say(s, SAY_label_why), say_finding(a, f));
-			block_pair(d, point, say(s, SAY_label_gain), say_gain(a, f));
-			block_pair(d, point, say(s, SAY_label_verify),
-			           say_with(s, number == 1 ? SAY_verify_how : SAY_verify_same, say_expectation(a, f)));
-			block_pair(d, point, say(s, SAY_label_refute),
-			           say_of_finding(a, f, &f->rule->refute));
-		}
+		if (!finding_counts(f) || (number && f->severity == FINDING_INFO))
+			continue;
+		point = add_point(d, section, ++number, severity_tone(f->severity),
+		                  say_heading(a, f, say_of_finding(a, f, &f->rule->advice)));
+		block_pair(d, point, say(s, SAY_label_why), say_finding(a, f));
+		block_pair(d, point, say(s, SAY_label_gain), say_gain(a, f));
+		block_pair(d, point, say(s, SAY_label_verify),
+		           say_with(s, number == 1 ? SAY_verify_how : SAY_verify_same, say_expectation(a, f)));
+		block_pair(d, point, say(s, SAY_label_refute), say_of_finding(a, f, &f->rule->refute));
 	}
 	if (!number)
 		add_note(d, section, say(s, SAY_no_findings));

@@ -95,10 +95,10 @@ static int worst_first(const void *pa, const void *pb)
 		return a_abstains ? 1 : -1;
 	if (a->severity != b->severity)
 		return a->severity > b->severity ? -1 : 1;
-	if (a->time_ns != b->time_ns)
-		return a->time_ns > b->time_ns ? -1 : 1;
 	if (a->state != b->state)
 		return a->state < b->state ? -1 : 1;
+	if (a->time_ns != b->time_ns)
+		return a->time_ns > b->time_ns ? -1 : 1;
 	return strcmp(a->rule->name, b->rule->name);
 }
 

@@ -71,7 +71,7 @@ struct lookup;
 
 struct findings {
 	struct arena *arena;
-	struct finding *of; /* confirmed and suspected by severity and time, then abstained */
+	struct finding *of; /* by severity, in one confirmed before suspected, then by time; abstained ones last */
 	size_t n, room;
 	const struct lookup *look; /* what rules look up (lookup.h); while they run */
 };

@@ -53,6 +53,27 @@ kernels: compute-bound, 59.1 % of a step
 $ fathom analyze -f markdown test/data/nsys/gpt_train.sqlite.gz | grep -o 'fathom bench [^`]*' | head -n 1
 fathom bench -n 10 --metric 'REGEX' --vs 'NEW COMMAND' -- OLD COMMAND
 
+# What copies cost is what could come back at most; waits are as severe as the time at stake beside their gain.
+$ fathom analyze test/data/nsys/pageable_copy.sqlite.gz | grep -o 'pageable memory ([a-z ]*'
+pageable memory (at most
+$ fathom analyze test/data/nsys/sync_bound.sqlite.gz | grep -o 'storm (.*)'
+storm (gain 212 to 217 µs, 3.2 to 3.3 %; at most 2.21 ms)
+
+# The findings have one order and one word for each, and those that are confirmed come first.
+$ fathom analyze -f markdown test/data/ddp/straggler.rank0.json.gz test/data/ddp/straggler.rank1.json.gz | sed -n '/^## Recomm/,/^## Not/s/^\([0-9]\.\) [*]*\([^:]*\):.*/\1 \2/p'
+1. \[medium\] Communication not overlapped
+2. \[medium\] Communication takes much of the GPU
+3. \[medium\] Tensors converted to another type in every step
+4. \[medium, suspected\] Launch overhead
+$ fathom analyze -f markdown test/data/ddp/straggler.rank0.json.gz test/data/ddp/straggler.rank1.json.gz | sed -n '/^## What to do/,/^## What is/s/^\([0-9]\.\) [*]*\([^(]*\) (.*/\1 \2/p'
+1. \[medium\] Communication not overlapped
+2. \[medium\] Communication takes much of the GPU
+3. \[medium\] Tensors converted to another type in every step
+
+# A kernel that is on tensor cores is not asked whether it could be.
+$ fathom analyze -f markdown test/data/torch/compute_bound.json.gz | grep -o 'uses tensor cores already' | head -n 1
+uses tensor cores already
+
 # A gain that reads as the time at stake is not called more than it.
 $ fathom analyze -f markdown test/data/torch/pageable_copy.json.gz | grep -c 'It is more than the time at stake'
 0
