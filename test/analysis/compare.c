@@ -180,6 +180,10 @@ TEST(compare, blocks_by_what_differs_or_is_known_of_one_side)
 	EXPECT_EQ_INT(match_of("12.8", NULL, CONDITION_CUDA, false), MATCH_BLOCKS);
 	EXPECT_EQ_INT(match_of("12.8", "13.0", CONDITION_CUDA, true), MATCH_CHANGED);
 	EXPECT_EQ_INT(match_of(NULL, NULL, CONDITION_CUDA, false), MATCH_UNKNOWN);
+	EXPECT_EQ_INT(match_of("13000", "13000, driver's 13000", CONDITION_CUDA, false), MATCH_SAME);
+	EXPECT_EQ_INT(match_of("driver's 13000", "12080, driver's 13000", CONDITION_CUDA, false), MATCH_SAME);
+	EXPECT_EQ_INT(match_of("12080, driver's 13000", "13000, driver's 13000", CONDITION_CUDA, false), MATCH_BLOCKS);
+	EXPECT_EQ_INT(match_of("13000", "driver's 13000", CONDITION_CUDA, false), MATCH_BLOCKS);
 	EXPECT_EQ_INT(match_of("a", "b", CONDITION_HOST, false), MATCH_WARNS);
 	EXPECT_EQ_INT(condition_find("warm-up"), CONDITION_WARM_UP);
 	EXPECT_EQ_INT(condition_find("colour"), N_CONDITIONS);

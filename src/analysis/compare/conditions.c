@@ -89,10 +89,13 @@ struct told {
 	const char *label; /* put before the value, or NULL */
 };
 
+/* Before the version of CUDA that the driver knows, beside that of the runtime; words in order, so it stands last. */
+static const char by_driver[] = "driver's ", between_words[] = ", ";
+
 static const struct told told[] = {
 	{ "TARGET_INFO_SYSTEM_ENV", "NvDriverVersion", false, CONDITION_DRIVER, NULL },
-	{ "TARGET_INFO_SYSTEM_ENV", "CudaDriverVersion", false, CONDITION_CUDA, "driver's " },
-	{ "metadata", "cuda_driver_version", false, CONDITION_DRIVER, "CUDA " },
+	{ "TARGET_INFO_SYSTEM_ENV", "CudaDriverVersion", false, CONDITION_CUDA, by_driver },
+	{ "metadata", "cuda_driver_version", false, CONDITION_CUDA, by_driver },
 	{ "metadata", "cuda_runtime_version", false, CONDITION_CUDA, "" },
 	{ "metadata", "cupti_version", false, CONDITION_PROFILER, "CUPTI " },
 	{ "collector", "CUPTI version", false, CONDITION_PROFILER, "CUPTI " },
@@ -300,7 +303,7 @@ bool conditions_of(struct conditions *out, struct trace *trace, const struct tim
 	add(&g->of[CONDITION_BOUNDARY], boundary_of(scope, &scratch), &scratch);
 	add(&g->of[CONDITION_WARM_UP], warmth_of(scope), &scratch);
 	for (size_t i = 0; i < N_CONDITIONS; i++)
-		out->value[i] = join(&g->of[i], ", ", arena);
+		out->value[i] = join(&g->of[i], between_words, arena);
 	arena_end(&scratch);
 	return true;
 }
@@ -330,6 +333,23 @@ struct conditions conditions_join(const struct conditions *const *runs, size_t n
 	return out;
 }
 
+/* Bytes of the runtime's versions, which stand before the driver's. */
+static size_t runtime_length(const char *cuda, const char *driver)
+{
+	return !driver ? strlen(cuda) : driver == cuda ? 0 : (size_t)(driver - cuda) - strlen(between_words);
+}
+
+/* Recorders tell the version of the runtime, that of the driver, or both: it is the same as far as both sides tell. */
+static bool is_one_cuda(const char *a, const char *b)
+{
+	const char *driver_a = strstr(a, by_driver), *driver_b = strstr(b, by_driver);
+	const size_t n_a = runtime_length(a, driver_a), n_b = runtime_length(b, driver_b);
+	const bool have_runtime = n_a && n_b, have_driver = driver_a && driver_b;
+
+	return (have_runtime || have_driver) && (!have_runtime || (n_a == n_b && memcmp(a, b, n_a) == 0)) &&
+	       (!have_driver || strcmp(driver_a, driver_b) == 0);
+}
+
 void conditions_match(const struct conditions *before, const struct conditions *after,
 		      const bool changed[N_CONDITIONS], struct condition_match out[N_CONDITIONS])
 {
@@ -340,6 +360,8 @@ void conditions_match(const struct conditions *before, const struct conditions *
 		out[c] = (struct condition_match){ a, b, MATCH_SAME };
 		if (!a && !b)
 			out[c].match = MATCH_UNKNOWN;
+		else if (c == CONDITION_CUDA && a && b && !is_mixed && is_one_cuda(a, b))
+			continue;
 		else if (!a || !b || is_mixed || strcmp(a, b) != 0)
 			out[c].match = changed[c]                 ? MATCH_CHANGED
 				       : condition_defs[c].blocks ? MATCH_BLOCKS

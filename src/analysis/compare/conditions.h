@@ -25,7 +25,7 @@ struct scope;
 	_(DEVICE, "device", true, "model of the devices, SMs and memory") \
 	_(DEVICES, "devices", true, "number of devices that work") \
 	_(DRIVER, "driver", true, "version of the driver") \
-	_(CUDA, "cuda", true, "version of the CUDA runtime") \
+	_(CUDA, "cuda", true, "versions of CUDA: of the runtime, and what the driver knows") \
 	_(NCCL, "nccl", true, "version of NCCL") \
 	_(FRAMEWORK, "framework", true, "versions of the framework and its libraries") \
 	_(BOUNDARY, "boundary", true, "what is measured, from where to where") \
