@@ -115,8 +115,11 @@ int main(int argc, char **argv)
 	enum status status = compat_is_viewer(argv[0]) ? compat_view(words, &call) : run(words, &call);
 
 	ui_clear(&ui);
-	if (fflush(stdout) != 0 || ferror(stdout))
-		status = failed(&call, "standard output: could not be written");
+	if ((fflush(stdout) != 0 || ferror(stdout)) && !err.text[0]) {
+		const enum status lost = failed(&call, "standard output: could not be written");
+
+		status = status == STATUS_DONE ? lost : status; /* a program's own stays */
+	}
 	if (status != STATUS_DONE && err.text[0]) /* a program's own status comes without a text of ours */
 		fprintf(stderr, "fathom: %s\n", err.text);
 	arena_end(&arena);

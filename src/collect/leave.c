@@ -6,6 +6,7 @@
  * child of a vfork, which lives in its parent's memory, nothing is handed out.
  */
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <linux/futex.h>
 #include <signal.h>
 #include <sys/syscall.h>
@@ -31,20 +32,33 @@ static void be_first(void)
 		syscall(SYS_futex, &leaving, FUTEX_WAIT_PRIVATE, pid, NULL, NULL, 0);
 }
 
-static _Noreturn void leave(int status)
+typedef void leave_function(int status);
+
+static leave_function *next_exit, *next_capital_exit;
+
+/* The program may have a library of its own before libc. Looked for early: a handler of a signal may not. */
+__attribute__((constructor)) static void find_next(void)
+{
+	*(void **)&next_exit = dlsym(RTLD_NEXT, "_exit");
+	*(void **)&next_capital_exit = dlsym(RTLD_NEXT, "_Exit");
+}
+
+static _Noreturn void leave(int status, leave_function *next)
 {
 	be_first();
 	collector_end();
+	if (next)
+		next(status);
 	for (;;)
 		syscall(SYS_exit_group, status);
 }
 
 EXPORTED _Noreturn void _exit(int status)
 {
-	leave(status);
+	leave(status, next_exit);
 }
 
 EXPORTED _Noreturn void _Exit(int status)
 {
-	leave(status);
+	leave(status, next_capital_exit);
 }

@@ -153,8 +153,10 @@ struct writer *writer_of_thread(void)
 		for (size_t i = 0; i < WRITERS && !w; i++)
 			if (!atomic_exchange_explicit(&writers[i].is_taken, 1, memory_order_acquire))
 				w = &writers[i];
-		if (!w)
+		if (!w) {
+			count(&collector.head->n_no_room, 1);
 			return NULL;
+		}
 		if (w->epoch != epoch) {
 			w->segment = NULL;
 			w->n_segments = 0;

@@ -118,3 +118,8 @@ none
 $ fathom profile -q -o r -f true env -i sh -c 'echo ${LD_PRELOAD:-none}; exit 7'
 none
 ? 7
+
+# What cannot be printed changes no program's status.
+$ app=$(dirname "$(command -v fathom)")/test/fake/app; fathom profile -o unheard $app exit:6 > /dev/full
+fathom: standard output: could not be written
+? 6
