@@ -261,6 +261,7 @@ static bool sniff(struct span head)
 static bool read(struct source *source, struct builder *b, struct err *err)
 {
 	struct copy c = { .b = b, .rank = source_options(source)->rank };
+	int32_t told;
 	size_t n_sources;
 
 	if (source_is_compressed(source))
@@ -282,9 +283,10 @@ static bool read(struct source *source, struct builder *b, struct err *err)
 	for (size_t i = 0; i < c.n_order; i++)
 		find_sources(&c, c.order[i]);
 	n_sources = c.trace->source.n ? c.trace->source.n : 1;
+	told = c.trace->source.n == 1 ? c.trace->source.rank[0] : NULL_i32;
 	for (uint32_t i = 0; i < n_sources; i++) {
 		source_progress(source, source_name(source), i, n_sources);
-		copy_source(&c, i, n_sources == 1 ? source_rank(source, NULL_i32) : NULL_i32);
+		copy_source(&c, i, n_sources == 1 ? source_rank(source, told) : NULL_i32);
 	}
 	trace_close(c.trace);
 	arena_end(&c.arena);

@@ -276,7 +276,7 @@ static void tell_left_out(struct inputs *in, const struct ui *ui)
 static bool read_inputs(struct builder *b, const struct inputs *in, const struct import_options *options,
                         const struct ui *ui, struct err *err)
 {
-	size_t n_read = 0;
+	size_t n_read = 0, n_overruled = 0;
 
 	if (in->n > 1 && options->rank != NULL_i32)
 		return fail(err, "rank %d: one rank for %zu files", options->rank, in->n);
@@ -289,6 +289,7 @@ static bool read_inputs(struct builder *b, const struct inputs *in, const struct
 		if (options->n_ranks)
 			one.rank = options->ranks[i];
 		one.place = in->n > 1 ? (int)i + 1 : 0;
+		one.n_overruled = &n_overruled;
 		if (read_file(b, in->paths[i], &one, ui, err)) {
 			n_read++;
 			continue;
@@ -298,6 +299,9 @@ static bool read_inputs(struct builder *b, const struct inputs *in, const struct
 		ui_note(ui, "%s", err->text);
 		builder_lose(b, "unreadable", in->paths[i], 1, err->text);
 	}
+	if (n_overruled)
+		ui_note(ui, "--rank: %zu of %zu file%s tell%s another rank (by content or name)", n_overruled,
+			in->n, in->n == 1 ? "" : "s", n_overruled == 1 ? "s" : "");
 	return n_read > 0;
 }
 

@@ -22,6 +22,7 @@ struct import_options {
 	size_t n_ranks;
 	int jobs;              /* threads to use; 0 is as many as there are processors */
 	int64_t from_ns;       /* of a spool: only what began then or later, by its own clock; 0 is all */
+	size_t *n_overruled;   /* set by import_into: counts files that tell another rank than the user */
 	int place;             /* set by import_into: 1 for the first of several inputs; 0 alone */
 	const char *nsys;      /* program that exports a .nsys-rep; NULL is nsys by PATH */
 	const char *temporary; /* folder for temporary files; NULL is /tmp */

@@ -291,10 +291,14 @@ static int32_t rank_in_name(const char *name)
 
 int32_t source_rank(const struct source *s, int32_t told)
 {
-	int32_t rank = s->options.rank != NULL_i32 ? s->options.rank : told;
+	const int32_t given = s->options.rank;
+	int32_t rank = told != NULL_i32 ? told : rank_in_name(s->name);
 
-	if (rank == NULL_i32)
-		rank = rank_in_name(s->name);
+	if (given != NULL_i32) {
+		if (rank != NULL_i32 && rank != given && s->options.n_overruled)
+			++*s->options.n_overruled;
+		return given;
+	}
 	if (rank == NULL_i32 && s->options.place > 0)
 		rank = s->options.place - 1;
 	return rank;

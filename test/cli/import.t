@@ -32,7 +32,7 @@ $ fathom import -q --rank 4,2 step.fathom test/data/nsys/step.sqlite.gz -o two.f
 "rank": 2
 $ fathom import -q --rank 7 test/data/ddp/balanced.rank0.json.gz -o seven.fathom; fathom info --format json --processes seven.fathom | grep -o '"rank": [0-9]*'
 "rank": 7
-$ fathom info --format json --processes --rank 3 seven.fathom | grep -o '"rank": [0-9]*'
+$ fathom info --format json --processes --rank 3 seven.fathom 2>&1 | grep -o '"rank": [0-9]*'
 "rank": 3
 $ fathom stats --rank 1 step.fathom two.fathom
 fathom: stats: --rank: 1 rank for 2 files

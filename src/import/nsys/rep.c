@@ -34,6 +34,7 @@ static bool read_other(struct source *source, const char *path, struct builder *
 	bool done;
 
 	options.rank = source_rank(source, NULL_i32);
+	options.n_overruled = NULL; /* counted */
 	other = source_open(path, &options, source_ui(source), err);
 	if (!other)
 		return false;
