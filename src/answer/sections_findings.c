@@ -29,7 +29,8 @@ static void add_finding(const struct answer *a, struct document *d, struct secti
 {
 	const struct speech *s = &a->speech;
 	const int64_t wall = interval_ns(a->a->scope.window);
-	struct block *point = add_point(d, section, number, severity_tone(f->severity), say_heading(a, f, say_finding(a, f)));
+	const char *heading = say_heading(a, f, say_finding(a, f));
+	struct block *point = add_point(d, section, number, severity_tone(f->severity), heading);
 	const char *coverage = say_confidence(s, f->confidence);
 
 	if (f->class != BOTTLENECK_UNDECIDED)

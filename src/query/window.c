@@ -161,6 +161,10 @@ static bool find_range(const struct trace *trace, const char *text, const struct
 		qsort(found, n, sizeof(*found), compare_instances);
 	row = spec->index < n ? found[spec->index].row : NULL_ref;
 	arena_end(&scratch);
+	if (trace->nvtx.n == 0)
+		return fail(err,
+			    "range %s: the trace has no NVTX ranges (annotations of PyTorch and calls of Python are none: "
+			    "--filter-time takes their times)", text);
 	if (row == NULL_ref)
 		return fail(err, "range %s: the trace has %zu of them", text, n);
 	out->from_ns = trace->nvtx.start_ns[row];

@@ -202,6 +202,19 @@ fathom: analyze: --output: no file named
 $ fathom analyze -o report.pdf no-such-file
 fathom: analyze: -o report.pdf: no report has this format (.txt, .md, .json or .html; -f chooses one for any name)
 ? 2
+
+# A rank that overrules what a file tells is told; a name that is no range is said to be none.
+$ fathom analyze -q --rank 1,0 test/data/ddp/balanced.rank0.json.gz test/data/ddp/balanced.rank1.json.gz 2>&1 >/dev/null | grep -c note
+0
+? 1
+$ fathom analyze --rank 1,0 test/data/ddp/balanced.rank0.json.gz test/data/ddp/balanced.rank1.json.gz 2>&1 >/dev/null
+fathom: note: --rank: 2 of 2 files tell another rank (by content or name)
+$ fathom analyze --what-if range:GPT_0=0 -f json test/data/torch/gpt_train.json.gz | grep -o 'it is a call of Python'
+it is a call of Python
+$ fathom analyze --filter-nvtx GPT_0 test/data/torch/gpt_train.json.gz
+fathom: test/data/torch/gpt_train.json.gz: range GPT_0: the trace has no NVTX ranges (annotations of PyTorch and calls of Python are none: --filter-time takes their times)
+? 1
+
 $ fathom analyze --rank 1,2 test/data/torch/gpt_train.json.gz
 fathom: analyze: --rank: 2 ranks for 1 file
 ? 2

@@ -38,7 +38,7 @@ TEST(copy_pageable, speaks_whatever_function_asked_for_it)
 		EXPECT_NEAR(told_value(f, "rate"), 25e9, 1e-9);
 		EXPECT_NEAR(told_value(f, "share"), 0.4, 1e-9);
 		EXPECT(told_cites(f, TABLE_memcpy, 0));
-		/* No remedy makes a copy take no time: the model's answer is no gain, but what could come back at most. */
+		/* No remedy makes a copy take no time: the answer is no gain, but what could come back at most. */
 		EXPECT_EQ_INT(f->gain_high_ns, NULL_i64);
 		EXPECT_EQ_TEXT(f->gain_from, "copy=0");
 		EXPECT(f->bound_ns >= 80000 && f->bound.en && f->bound.zh);

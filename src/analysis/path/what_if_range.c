@@ -203,6 +203,30 @@ static void mark_node(struct marking *m, uint32_t node)
 	m->out->n_tasks += m->nodes[node];
 }
 
+/* The name of a frame of Python, or of the module that it calls. */
+static bool is_frame(const char *frame, const char *name)
+{
+	static const char module[] = "nn.Module: ";
+	const size_t n = sizeof(module) - 1;
+
+	return frame && (strcmp(frame, name) == 0 || (strncmp(frame, module, n) == 0 && strcmp(frame + n, name) == 0));
+}
+
+/* Phases of a step are named after modules, too: a call of Python is no range. NULL for other names. */
+static const char *say_unfound(struct trace *t, const char *name)
+{
+	static const struct need needs[] = { { TABLE_python_frame, BIT(python_frame, name) } };
+	struct err ignored;
+
+	if (!trace_need(t, needs, ARRAY_LEN(needs), &ignored))
+		return NULL;
+	for (size_t i = 0; i < t->python_frame.n; i++)
+		if (is_frame(trace_text(t, t->python_frame.name[i]), name))
+			return "it is a call of Python, a module or function, and no range: `record_function` around it "
+			       "makes it one";
+	return NULL;
+}
+
 bool change_range(struct change *out, const struct model *model, const struct timeline *tl, const char *name,
                   struct arena *arena, struct err *err)
 {
@@ -220,9 +244,13 @@ bool change_range(struct change *out, const struct model *model, const struct ti
 	if (!trace_need(tl->trace, needs, ARRAY_LEN(needs), err))
 		return false;
 	id = find_text(t, name);
-	if (id == NULL_str)
+	if (id == NULL_str) {
+		out->reason = say_unfound(tl->trace, name);
 		return true;
+	}
 	find(&found, t, id);
+	if (found.n == 0)
+		out->reason = say_unfound(tl->trace, name);
 	found = (struct found){ arena_array(arena, int64_t, found.n + 1), arena_array(arena, int64_t, found.n + 1),
 		                arena_array(arena, ref, found.n + 1), 0 };
 	find(&found, t, id);
