@@ -29,9 +29,10 @@ static void *spare_take(void)
 	return p == MAP_FAILED ? NULL : p;
 }
 
-static bool is_segment(const struct spool_segment *segment)
+/* By the buffer's address: a spare one may begin where the span of segments ends, and has no segment before it. */
+static bool is_of_segment(const uint8_t *buffer)
 {
-	const uintptr_t base = (uintptr_t)collector.head, p = (uintptr_t)segment;
+	const uintptr_t base = (uintptr_t)collector.head, p = (uintptr_t)buffer;
 
 	return p >= base + SPOOL_SEGMENT && p < base + SPOOL_SPAN;
 }
@@ -446,7 +447,7 @@ void activity_forked(void)
 /* Give the memory back: to the queue when it is a segment of the spool. */
 static void buffer_give(uint8_t *buffer, struct spool_segment *segment, size_t valid)
 {
-	if (!is_segment(segment)) {
+	if (!is_of_segment(buffer)) {
 		munmap(buffer, SPARE_BYTES);
 		return;
 	}
