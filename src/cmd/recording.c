@@ -20,6 +20,17 @@
 static const char *const names[] = { [RECORDING_GOES_ON] = "recording", [RECORDING_LATER] = "later" };
 static const char taken[] = "taken-";
 
+/* Told before anything is recorded, not when it is to be written. */
+static bool folder_takes(const char *path, struct call *call)
+{
+	const char *slash = strrchr(path, '/');
+	const char *folder = !slash ? "." : slash == path ? "/" : arena_copy(call->arena, path, (size_t)(slash - path));
+
+	if (access(folder, W_OK | X_OK) == 0)
+		return true;
+	return fail(call->err, "%s: no report can be written there: %s", folder, strerror(errno));
+}
+
 bool recording_of(const struct profile_options *o, pid_t pid, struct recording *out, struct call *call)
 {
 	*out = (struct recording){ .replace = o->replace, .compress = o->compress, .quiet = o->quiet, .stats = o->stats,
@@ -31,7 +42,7 @@ bool recording_of(const struct profile_options *o, pid_t pid, struct recording *
 		return fail(call->err, "%s: --output: a name of more than one line", call->command);
 	if (os_exists(out->path) && !o->replace)
 		return fail(call->err, "%s: exists (-f true replaces it)", out->path);
-	return true;
+	return folder_takes(out->path, call);
 }
 
 /* ---- the file ---- */

@@ -10,6 +10,11 @@ $ ./record ./app init threads:23:1 sync print:hello complain:oh exit:3; echo $?;
 hello
 oh
 
+# A report that could not be written is told before the program runs.
+$ fathom profile -o nowhere/report ./app print:hello
+fathom: nowhere: no report can be written there: No such file or directory
+? 1
+
 # Every launch has its own name, once.
 $ fathom stats -q -f csv -r cuda_gpu_kern_sum:mangled r.fathom | grep _Z | cut -d, -f3,9 | sort -V | sed -n '1p;2p;23p;24p'
 1,_Z7kernel0v
