@@ -183,10 +183,8 @@ void collector_end_at_exit(void)
 	atexit(collector_end);
 }
 
-/* The child of a fork that did not exec, whoever loaded us: a flag of the kernel's, PF_FORKNOEXEC. */
-static bool is_forked(void)
+uint64_t process_stat(int word, char *state)
 {
-	enum { FORKED_NO_EXEC = 0x40 };
 	char text[512], *p;
 	const int file = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
 	const ssize_t n = file < 0 ? 0 : read(file, text, sizeof(text) - 1);
@@ -194,10 +192,20 @@ static bool is_forked(void)
 	if (file >= 0)
 		close(file);
 	text[n > 0 ? n : 0] = '\0';
-	p = strrchr(text, ')'); /* the name may hold blanks; flags are the 7th word behind it */
-	for (int word = 0; p && word < 7; word++)
+	p = strrchr(text, ')'); /* the name may hold blanks */
+	*state = p && p[1] ? p[2] : '\0';
+	for (; p && word > 0; word--)
 		p = strchr(p + 1, ' ');
-	return p && (strtoul(p + 1, NULL, 10) & FORKED_NO_EXEC);
+	return p ? strtoull(p + 1, NULL, 10) : 0;
+}
+
+/* The child of a fork that did not exec, whoever loaded us: a flag of the kernel's, PF_FORKNOEXEC. */
+static bool is_forked(void)
+{
+	enum { FLAGS = 7, FORKED_NO_EXEC = 0x40 };
+	char state;
+
+	return process_stat(FLAGS, &state) & FORKED_NO_EXEC;
 }
 
 /* Under the lock. */

@@ -92,6 +92,9 @@ bool collector_begin(void);
  */
 bool collector_has_file(void);
 
+/* A number of /proc/self/stat; its words count from the state on, the first behind the name. 0 when it is not there. */
+uint64_t process_stat(int word, char *state);
+
 /* Hand out what there is, once: this process ends. */
 void collector_end(void);
 

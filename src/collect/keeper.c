@@ -14,7 +14,6 @@
 #include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -197,19 +196,10 @@ static uint64_t flush_every_ns(void)
  */
 static bool is_alone(void)
 {
-	char text[512], *p;
-	const int file = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
-	const ssize_t n = file < 0 ? 0 : read(file, text, sizeof(text) - 1);
+	enum { THREADS = 18 };
+	char state;
 
-	if (file >= 0)
-		close(file);
-	text[n > 0 ? n : 0] = '\0';
-	p = strrchr(text, ')'); /* the name may hold blanks; the number of threads is the 18th word behind it */
-	if (!p || strncmp(p, ") Z ", 4) != 0)
-		return false;
-	for (int word = 0; p && word < 18; word++)
-		p = strchr(p + 1, ' ');
-	return p && strtoul(p + 1, NULL, 10) <= 2;
+	return process_stat(THREADS, &state) <= 2 && state == 'Z';
 }
 
 static void *keep(void *p)

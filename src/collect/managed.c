@@ -37,7 +37,7 @@ void managed_begin(void)
 		counters[i].is_on = 1;
 	}
 	/* Of the devices that there are: CUPTI refuses those that are not. */
-	for (uint32_t devices = DEVICES; devices > 0; devices /= 2) {
+	for (uint32_t devices = DEVICES; devices > 0; devices--) {
 		result = collector.cupti.ActivityConfigureUnifiedMemoryCounter(counters, devices * n);
 		if (result == CUPTI_SUCCESS_)
 			break;

@@ -130,6 +130,17 @@ TEST(collect_guest, follows_unified_memory_from_its_first_allocation_on)
 	EXPECT_EQ_INT(capture_count(&c, SPOOL_MESSAGE), 0);
 }
 
+TEST(collect_guest, follows_unified_memory_on_every_device)
+{
+	struct capture c;
+
+	capture_begin(&c);
+	c.control.kinds |= SPOOL_UNIFIED_MEMORY;
+	c.variables[0] = "FAKE_CUPTI_DEVICES=3";
+	capture_run_same(&c, "init managed:5000 sync");
+	EXPECT_EQ_INT(capture_count(&c, SPOOL_MIGRATION), 3 * 2);
+}
+
 TEST(collect_guest, records_faults_of_unified_memory_when_asked_to)
 {
 	struct capture c;

@@ -10,6 +10,7 @@
  *	FAKE_CUPTI_SLOW_MS=N       buffers come back late
  *	FAKE_CUPTI_DROP=N          every Nth kernel has no record, and is counted
  *	FAKE_CUPTI_ZERO=N          every Nth kernel has no times
+ *	FAKE_CUPTI_DEVICES=N       devices of unified memory; 1 if not said
  *	FAKE_CUPTI_NO_WORKER=1     buffers come back on the thread that flushes
  */
 #define _GNU_SOURCE
@@ -687,12 +688,13 @@ EXPORTED uint32_t cuptiActivityEnableCudaEventDeviceTimestamps(uint8_t enable)
 	return OK;
 }
 
-/* There is one device. */
 EXPORTED uint32_t cuptiActivityConfigureUnifiedMemoryCounter(struct cupti_unified_counter *counters, uint32_t n)
 {
+	const uint32_t n_devices = number_of("FAKE_CUPTI_DEVICES");
+
 	MAY_FAIL("ActivityConfigureUnifiedMemoryCounter");
 	for (uint32_t i = 0; i < n; i++)
-		if (counters[i].device > 0 || counters[i].scope != 1)
+		if (counters[i].device >= (n_devices ? n_devices : 1) || counters[i].scope != 1)
 			return INVALID_PARAMETER;
 	n_unified = 0;
 	for (uint32_t i = 0; i < n && n_unified < sizeof(unified) / sizeof(unified[0]); i++)
