@@ -12,7 +12,6 @@
  * that was cut has lost.
  */
 #include <assert.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -207,29 +206,12 @@ static bool write_chunk(struct writing *w, struct chunk *c, struct err *err)
 	return true;
 }
 
-static void *encode(void *p)
+static void encode(void *chunks, size_t i)
 {
-	struct chunk *c = p;
+	struct chunk *c = (struct chunk *)chunks + i;
 
 	if (!c->is_plain)
 		c->coded = file_encode(c->values, c->n, c->size, c->others, c->n_others);
-	return NULL;
-}
-
-/* Encode some chunks at once; a thread that cannot be had is done without. */
-static void encode_some(struct chunk *chunks, size_t n)
-{
-	pthread_t threads[MOST_JOBS];
-	bool has_thread[MOST_JOBS] = { false };
-
-	for (size_t i = 1; i < n; i++)
-		has_thread[i] = pthread_create(&threads[i], NULL, encode, &chunks[i]) == 0;
-	for (size_t i = 0; i < n; i++)
-		if (!has_thread[i])
-			encode(&chunks[i]);
-	for (size_t i = 1; i < n; i++)
-		if (has_thread[i])
-			pthread_join(threads[i], NULL);
 }
 
 static bool write_chunks(struct writing *w, struct err *err)
@@ -242,7 +224,7 @@ static bool write_chunks(struct writing *w, struct err *err)
 		size_t n = w->n - i < jobs ? w->n - i : jobs;
 
 		if (w->options.compress)
-			encode_some(&w->chunks[i], n);
+			os_share(encode, &w->chunks[i], n, (int)n);
 		for (size_t k = i; k < i + n; k++)
 			if (!write_chunk(w, &w->chunks[k], err))
 				return false;

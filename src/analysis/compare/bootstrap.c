@@ -2,7 +2,6 @@
 #include "analysis/compare/bootstrap.h"
 
 #include <math.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -203,9 +202,9 @@ struct drawing {
 	double *scratch;
 };
 
-static void *draw_ratios(void *with)
+static void draw_ratios(void *parts, size_t part)
 {
-	const struct drawing *d = with;
+	const struct drawing *d = (const struct drawing *)parts + part;
 
 	for (uint32_t i = d->from; i < d->to; i++) {
 		struct random r = random_of(d->seed, i);
@@ -215,33 +214,24 @@ static void *draw_ratios(void *with)
 		n = draw(d->after, d->new_block, &r, d->scratch);
 		d->q[i] = n ? select_quantile(d->scratch, n, d->share) / x : NAN;
 	}
-	return NULL;
 }
 
-/* Spread the draws over the processors; a thread that cannot be had is done by the caller. */
+/* Spread the draws over the processors. */
 static void draw_all(const struct drawing *all, uint32_t n_draws, size_t room, struct arena *scratch)
 {
 	const int processors = os_processors();
 	const uint32_t n = (double)room * n_draws < 1e6 ? 1
 			   : processors > MOST_THREADS  ? MOST_THREADS
 							: (uint32_t)processors;
-	struct drawing part[MOST_THREADS];
-	pthread_t thread[MOST_THREADS];
-	bool is_running[MOST_THREADS] = { false };
+	struct drawing parts[MOST_THREADS];
 
 	for (uint32_t i = 0; i < n; i++) {
-		part[i] = *all;
-		part[i].from = (uint32_t)((uint64_t)n_draws * i / n);
-		part[i].to = (uint32_t)((uint64_t)n_draws * (i + 1) / n);
-		part[i].scratch = arena_array(scratch, double, room);
-		is_running[i] = i + 1 < n && pthread_create(&thread[i], NULL, draw_ratios, &part[i]) == 0;
+		parts[i] = *all;
+		parts[i].from = (uint32_t)((uint64_t)n_draws * i / n);
+		parts[i].to = (uint32_t)((uint64_t)n_draws * (i + 1) / n);
+		parts[i].scratch = arena_array(scratch, double, room);
 	}
-	for (uint32_t i = 0; i < n; i++)
-		if (!is_running[i])
-			draw_ratios(&part[i]);
-	for (uint32_t i = 0; i < n; i++)
-		if (is_running[i])
-			pthread_join(thread[i], NULL);
+	os_share(draw_ratios, parts, n, (int)n);
 }
 
 /* ---- the jackknife over runs ---- */
