@@ -143,6 +143,16 @@ static void read_files(struct capture *c)
 	qsort(c->processes, c->n, sizeof(c->processes[0]), by_start);
 }
 
+void capture_preload(struct capture *c, const char *library)
+{
+	static char variable[1200];
+	const int n = snprintf(variable, sizeof(variable), "LD_PRELOAD=%s", capture_built("src/collect/libfathom-collect.so"));
+
+	if (library)
+		snprintf(variable + n, sizeof(variable) - (size_t)n, ":%s", capture_built(library));
+	c->variables[0] = variable;
+}
+
 void capture_run(struct capture *c, const char *words)
 {
 	FILE *output = tmpfile();

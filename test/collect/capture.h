@@ -38,6 +38,9 @@ struct seen {
 /* Everything is recorded from the beginning. */
 void capture_begin(struct capture *c);
 
+/* Preload the collector, as the launcher does, by the first variable; behind it a library of the build, or NULL. */
+void capture_preload(struct capture *c, const char *library);
+
 /* Run the program with these words and read what was recorded. */
 void capture_run(struct capture *c, const char *words);
 

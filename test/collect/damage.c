@@ -212,11 +212,9 @@ TEST(collect_damage, lets_a_program_end_when_cupti_does_not)
 TEST(collect_damage, yields_cupti_to_a_profiler_of_the_program)
 {
 	struct capture c;
-	char preload[700];
 
 	capture_begin(&c);
-	snprintf(preload, sizeof(preload), "LD_PRELOAD=%s", capture_built("src/collect/libfathom-collect.so"));
-	c.variables[0] = preload;
+	capture_preload(&c, NULL);
 	capture_run(&c, "init push:a launch:23 sync profiler launch:50 sync pop print:done");
 	EXPECT_EQ_TEXT(c.output, "done\n");
 	EXPECT(c.processes[0].head->n_other_tool > 0);
@@ -230,12 +228,10 @@ TEST(collect_damage, yields_cupti_to_a_profiler_of_the_program)
 TEST(collect_damage, keeps_the_buffers_from_a_profiler_of_the_program_when_asked)
 {
 	struct capture c;
-	char preload[700];
 
 	capture_begin(&c);
 	c.control.kinds |= SPOOL_OWN_CUPTI;
-	snprintf(preload, sizeof(preload), "LD_PRELOAD=%s", capture_built("src/collect/libfathom-collect.so"));
-	c.variables[0] = preload;
+	capture_preload(&c, NULL);
 	capture_run(&c, "init launch:23 sync profiler launch:50 sync print:done");
 	EXPECT_EQ_TEXT(c.output, "done\n");
 	EXPECT_EQ_INT(c.processes[0].head->n_other_tool, 2);

@@ -6,12 +6,10 @@
 
 TEST(collect_guest, hands_out_the_rest_when_a_program_leaves_by__exit)
 {
-	static char preload[600];
 	struct capture c;
 
 	capture_begin(&c);
-	snprintf(preload, sizeof(preload), "LD_PRELOAD=%s", capture_built("src/collect/libfathom-collect.so"));
-	c.variables[0] = preload;
+	capture_preload(&c, NULL);
 	capture_run_same(&c, "init threads:7:11 launch:1000 vfork print:child _exit:0 end launch:10 sync _exit:9");
 	EXPECT_EQ_INT(c.status, 9 << 8);
 	EXPECT_EQ_INT(c.n, 1);
@@ -22,12 +20,10 @@ TEST(collect_guest, hands_out_the_rest_when_a_program_leaves_by__exit)
 
 TEST(collect_guest, lets_the_first_thread_that_leaves_say_with_what_status)
 {
-	static char preload[600];
 	struct capture c;
 
 	capture_begin(&c);
-	snprintf(preload, sizeof(preload), "LD_PRELOAD=%s", capture_built("src/collect/libfathom-collect.so"));
-	c.variables[0] = preload;
+	capture_preload(&c, NULL);
 	c.variables[1] = "FAKE_CUPTI_SLOW_MS=300";
 	capture_run_same(&c, "init launch:23 leave:9:3");
 	EXPECT_EQ_INT(c.status, 9 << 8);
@@ -35,14 +31,10 @@ TEST(collect_guest, lets_the_first_thread_that_leaves_say_with_what_status)
 
 TEST(collect_guest, leaves_by_the_functions_of_libraries_that_the_program_preloads)
 {
-	static char preload[1200];
 	struct capture c;
-	int n;
 
 	capture_begin(&c);
-	n = snprintf(preload, sizeof(preload), "LD_PRELOAD=%s:", capture_built("src/collect/libfathom-collect.so"));
-	snprintf(preload + n, sizeof(preload) - (size_t)n, "%s", capture_built("test/fake/libleave.so"));
-	c.variables[0] = preload;
+	capture_preload(&c, "test/fake/libleave.so");
 	capture_run(&c, "init launch:23 sync _exit:3");
 	EXPECT_EQ_INT(c.status, 4 << 8);
 	EXPECT_EQ_INT(capture_count(&c, SPOOL_KERNEL), 23);
